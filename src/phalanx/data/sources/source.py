@@ -9,14 +9,17 @@ from typing import Final
 
 import polars as pl
 
+from phalanx.data.sources.coded_files import KINDS, read_coded
 from phalanx.data.sources.csv_files import read_csv
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_values, read_arrow, read_parquet
+from phalanx.data.sources.workbooks import read_workbook
 from phalanx.errors import SourceError, did_you_mean
 
 _CSV: Final = {".csv": ",", ".tsv": "\t"}
 _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
+_EXCEL: Final = (".xlsx", ".xlsm")
 
 
 def read_source(
@@ -26,11 +29,13 @@ def read_source(
     drop: Collection[str] | None = (),
     text: Collection[str] | None = (),
 ) -> pl.DataFrame:
-    """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of
-    a query.
+    """Read a table whole: a CSV, TSV (also ``.gz``), Parquet, Arrow/Feather, Excel, SPSS, Stata or
+    SAS file, or the rows of a query.
 
-    Types of a CSV, and of SQLite, follow all of its rows (see ``phalanx.data.sources.csv_files``);
-    an empty field is missing. Categories become text.
+    Types of a CSV, a workbook, and of SQLite, follow all of its rows (see
+    ``phalanx.data.sources.csv_files``); an empty field is missing. Codes of SPSS, Stata and SAS are
+    kept, but for the columns in ``text``, which hold the labels that the file has for them.
+    Categories become text.
 
     Parameters
     ----------
@@ -41,7 +46,7 @@ def read_source(
     drop : Collection[str], optional
         Columns that may have any type; None lets all do, for profiling.
     text : Collection[str], optional
-        Columns that are text as it stands there; None: all of a CSV.
+        Columns that are text as it stands there; None: all.
 
     Returns
     -------
@@ -76,9 +81,13 @@ def read_source(
         return to_polars(check_values(read_parquet(path)), drop=drop)
     if kind in _IPC and not packed:
         return to_polars(check_values(read_arrow(path)), drop=drop)
+    if kind in _EXCEL and not packed:
+        return read_workbook(path, text=text)
+    if kind in KINDS and not packed:
+        return to_polars(read_coded(path, text=text), drop=drop)
     raise SourceError(
         f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet,"
-        " .arrow or .feather file."
+        " .arrow, .feather, .xlsx, .sav, .dta, .sas7bdat or .xpt file."
     )
 
 

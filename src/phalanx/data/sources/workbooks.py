@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Excel workbooks with one table, read as the CSV that Excel would save of it."""
+
+import re
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from phalanx.data.names import check_names
+from phalanx.data.sources.csv_files import inferred
+from phalanx.data.sources.reading import check_size, malformed, refusing
+from phalanx.errors import SourceError, require_extra
+
+_REFERENCE: Final = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_PART: Final = 1 << 22
+_LONGEST_REFERENCE: Final = 64
+_CELL: Final = 32
+"""Bytes that the reader takes for a cell, an empty one too."""
+
+
+def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame:
+    """The only sheet with anything in it, its first row the header; ExtraError where the reader is
+    not installed.
+
+    Types follow the rows as in ``read_csv``; a column of times that are all midnight is one of
+    dates, as Excel has no dates without a time. Empty rows at the end are no rows.
+
+    Raises SourceError for a file that is no workbook or needs more memory than it should, for a
+    second sheet that is not empty, a header that lacks a name or has one twice, and a cell that
+    holds an error such as #N/A.
+    """
+    require_extra("files", "reading Excel files")
+    import fastexcel
+
+    unreadable = malformed(path, "Excel")
+    with refusing(unreadable):
+        _check_cells(path)
+        book = fastexcel.read_excel(path)
+        sheets = [
+            book.load_sheet(i, header_row=None, dtypes="string", skip_whitespace_tail_rows=True)
+            for i in range(len(book.sheet_names))
+        ]
+        filled = [sheet for sheet in sheets if sheet.width]
+        if len(filled) != 1:
+            raise SourceError(
+                f"the file {path.name!r} has {len(filled)} sheets that are not empty, and one table"
+                " is read; save that table as a workbook of its own."
+            )
+        cells, errors = filled[0].to_arrow_with_errors()
+        if errors is not None and errors.errors:
+            row = errors.errors[0].position[0] + 1
+            raise SourceError(
+                f"row {row} of the table in {path.name!r} has a cell with an error such as #N/A;"
+                " correct it, or empty the cell."
+            )
+        frame = pl.DataFrame(cells)
+        frame, names = frame[1:], _header(path, frame.row(0))
+        frame.columns = names
+        return frame.with_columns(
+            _typed(column)
+            for column in frame.get_columns()
+            if text is not None and column.name not in text
+        )
+
+
+def _header(path: Path, names: tuple[str | None, ...]) -> list[str]:
+    header: list[str] = []
+    for i, name in enumerate(names, 1):
+        if not name:
+            raise SourceError(
+                f"the first row of {path.name!r} has no name for column {i}; name it, and leave"
+                " nothing above the header."
+            )
+        if name in header:
+            raise SourceError(
+                f"the first row of {path.name!r} names {name!r} twice; rename one of the columns."
+            )
+        header.append(name)
+    check_names(header, SourceError)
+    return header
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    typed = inferred(column)
+    if (
+        typed.dtype == pl.Datetime
+        and (typed.drop_nulls() == typed.drop_nulls().dt.truncate("1d")).all()
+    ):
+        return typed.cast(pl.Date)
+    return typed
+
+
+def _check_cells(path: Path) -> None:
+    """Refuse a sheet that is large by one far cell, before the reader makes room for all between:
+    by the references that stand in the file, as what it says of its size may be wrong.
+    """
+    with zipfile.ZipFile(path) as packed:
+        parts = packed.infolist()
+        check_size(path, 0, sum(part.file_size for part in parts))
+        for part in parts:
+            if not part.filename.lower().startswith("xl/worksheets/") or part.is_dir():
+                continue
+            rows = width = 1
+            rest = b""
+            with packed.open(part) as sheet:
+                while data := sheet.read(_PART):
+                    for letters, digits in _REFERENCE.findall(rest + data):
+                        rows = max(rows, int(digits))
+                        width = max(width, _number(letters))
+                    rest = data[-_LONGEST_REFERENCE:]
+            check_size(path, rows * width, rows * width * _CELL)
+
+
+def _number(letters: bytes) -> int:
+    """A column by its letters: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Excel, SPSS, Stata and SAS: read whole with codes or labels, or refused in a sentence without a
+value.
+"""
+
+import datetime as dt
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from phalanx.data.sources import reading
+from phalanx.data.sources.source import read_source
+from phalanx.errors import ExtraError, SourceError
+
+pyreadstat = pytest.importorskip("pyreadstat")
+xlsxwriter = pytest.importorskip("xlsxwriter")
+pytest.importorskip("fastexcel")
+
+DAYS = [dt.date(2020, 1, 31), None, dt.date(2021, 2, 1)]
+MIDNIGHT = dt.datetime.fromisoformat("2020-01-31T00:00:00")
+TEN = MIDNIGHT.replace(hour=10)
+PEOPLE = pl.DataFrame(
+    {
+        "who": ["MARKER1", "", "MARKER3"],
+        "age": [30.0, 31.0, None],
+        "sex": [1, 2, 3],
+        "share": [0.5, 1.0, 1.5],
+    }
+)
+LABELS = {"sex": {1: "male", 2: "female"}, "share": {1: "all", 0.5: "half"}}
+
+
+def written(path: Path) -> Path:
+    """PEOPLE in the file's own kind, with labels where it has any."""
+    if path.suffix == ".xpt":
+        pyreadstat.write_xport(PEOPLE, str(path))
+    elif path.suffix == ".dta":
+        pyreadstat.write_dta(
+            PEOPLE.with_columns(day=pl.Series(DAYS)),
+            str(path),
+            variable_value_labels={"sex": LABELS["sex"]},
+        )
+    else:
+        pyreadstat.write_sav(
+            PEOPLE.with_columns(day=pl.Series(DAYS)),
+            str(path),
+            variable_value_labels=LABELS,
+            row_compress=path.suffix == ".zsav",
+        )
+    return path
+
+
+def workbook(path: Path, *sheets: list[list[object]]) -> Path:
+    with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd"}) as book:
+        for rows in sheets:
+            sheet = book.add_worksheet()
+            for i, row in enumerate(rows):
+                for j, value in enumerate(row):
+                    if value is not None:
+                        sheet.write(i, j, value)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["sav", "zsav", "dta", "xpt"])
+def test_codes_are_kept(tmp_path, kind) -> None:
+    """Whole numbers where all of a column are, missing values and empty texts as missing, dates as
+    dates; no label.
+    """
+    frame = read_source(written(tmp_path / f"t.{kind}"))
+
+    assert frame.drop("day", strict=False).to_dict(as_series=False) == {
+        "who": ["MARKER1", None, "MARKER3"],
+        "age": [30, 31, None],
+        "sex": [1, 2, 3],
+        "share": [0.5, 1.0, 1.5],
+    }
+    assert frame.schema["age"] == pl.Int64
+    assert kind == "xpt" or frame["day"].to_list() == DAYS
+
+
+def test_labels_where_a_column_is_declared_to_hold_categories(tmp_path) -> None:
+    """A code with a label becomes it, one without stays as it is; no row decides about another, and
+    a label that two codes share is used for neither.
+    """
+    frame = read_source(written(tmp_path / "t.sav"), text=["sex", "share", "age", "day"])
+
+    assert frame["sex"].to_list() == ["male", "female", "3"]
+    assert frame["share"].to_list() == ["half", "all", "1.5"]
+    assert frame["age"].to_list() == ["30", "31", None]
+    assert frame["day"].to_list() == ["2020-01-31", None, "2021-02-01"]
+    pyreadstat.write_sav(
+        PEOPLE, str(tmp_path / "u.sav"), variable_value_labels={"sex": {1: "m", 2: "m", 3: "x"}}
+    )
+    assert read_source(tmp_path / "u.sav", text=None)["sex"].to_list() == ["1", "2", "x"]
+
+
+def test_what_a_file_declares_missing_is_missing(tmp_path) -> None:
+    """A code of SPSS for a refusal or for not applicable is no value."""
+    pyreadstat.write_sav(PEOPLE, str(tmp_path / "t.sav"), missing_ranges={"sex": [3]})
+
+    assert read_source(tmp_path / "t.sav")["sex"].to_list() == [1, 2, None]
+
+
+def test_a_workbook_is_read_as_its_csv(tmp_path) -> None:
+    """Types follow every row, zeros in front keep a text, a day without a time is a date, and empty
+    rows below and empty sheets are nothing.
+    """
+    path = workbook(
+        tmp_path / "t.xlsx",
+        [
+            ["who", "age", "zip", "day", "at", "mixed", "share"],
+            ["a", 30, "01234", DAYS[0], TEN, 1, 0.5],
+            ["b", None, "99999", DAYS[2], MIDNIGHT, "x", 1],
+            [],
+            [" "],
+        ],
+        [],
+    )
+    frame = read_source(path)
+
+    assert frame.rows() == [
+        ("a", 30, "01234", DAYS[0], TEN, "1", 0.5),
+        ("b", None, "99999", DAYS[2], MIDNIGHT, "x", 1.0),
+    ]
+    assert frame.schema["age"] == pl.Int64
+    assert read_source(path, text=["age"])["age"].to_list() == ["30", None]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "says"),
+    [
+        ([[["a"], ["MARKER"]], [["b"], ["MARKER"]]], "has 2 sheets that are not empty"),
+        ([[]], "has 0 sheets that are not empty"),
+        ([[["a", None], ["MARKER", "MARKER"]]], "no name for column 2"),
+        ([[["a", "a"], ["MARKER", 1]]], "names 'a' twice"),
+        ([[["a"], ["MARKER"], ["=NA()"]]], "row 3 .* error such as #N/A"),
+    ],
+)
+def test_a_workbook_that_is_no_table_is_refused(tmp_path, sheets, says) -> None:
+    """In one sentence that says where, and quotes no cell."""
+    path = workbook(tmp_path / "t.xlsx", *sheets)
+    if "error" in says:
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet()
+            sheet.write_column(0, 0, ["a", "MARKER"])
+            sheet.write_formula(2, 0, "=NA()", None, "#N/A")
+    with pytest.raises(SourceError, match=says) as refused:
+        read_source(path)
+    assert "MARKER" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("xlsx", "Excel"),
+        ("sav", "SPSS"),
+        ("zsav", "SPSS"),
+        ("dta", "Stata"),
+        ("sas7bdat", "SAS"),
+        ("xpt", "SAS transport"),
+    ],
+)
+def test_a_broken_file_is_refused(tmp_path, capfd, kind, named) -> None:
+    """Of whatever bytes: by its kind and name, and nothing else is written anywhere."""
+    (tmp_path / f"t.{kind}").write_bytes(b"MARKER" * 99)
+    with pytest.raises(SourceError, match=f"not a whole {named} file"):
+        read_source(tmp_path / f"t.{kind}")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "dta", "xpt"])
+def test_half_a_file_is_refused(tmp_path, kind) -> None:
+    """A file that ends before its rows do is never a shorter table."""
+    rows = 3000
+    frame = pl.DataFrame({"a": range(rows), "b": [f"MARKER{i}" for i in range(rows)]})
+    path = tmp_path / f"t.{kind}"
+    if kind == "xlsx":
+        workbook(path, [["a", "b"], *map(list, frame.rows())])
+    else:
+        getattr(pyreadstat, {"xpt": "write_xport"}.get(kind, f"write_{kind}"))(frame, str(path))
+    assert read_source(path).height == rows
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2 // 80 * 80 + 1])
+    with pytest.raises(SourceError):
+        read_source(path)
+
+
+def test_a_far_cell_is_no_large_table(tmp_path, monkeypatch) -> None:
+    """Two cells a million rows and sixteen thousand columns apart are refused before there is room
+    for all between; so is a workbook that unpacks to much more than it is.
+    """
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write(0, 0, "a")
+        sheet.write(1_048_575, 16_383, 1)
+    with pytest.raises(SourceError, match="declares 17179869184 values"):
+        read_source(path)
+    small = workbook(tmp_path / "u.xlsx", [["a"], [1]])
+    with zipfile.ZipFile(small, "a", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/media/x", bytes(1 << 24))
+    monkeypatch.setattr(reading, "ALWAYS_BYTES", 1 << 20)
+    monkeypatch.setattr(reading, "MAX_EXPANSION", 200)
+    with pytest.raises(SourceError, match="damaged or hostile"):
+        read_source(small)
+
+
+@pytest.mark.parametrize("kind", ["sav", "dta"])
+def test_a_file_that_declares_too_much_is_not_read(tmp_path, monkeypatch, kind) -> None:
+    """Rows and widths stand in its head, and are compared with its size and the memory first."""
+    path = written(tmp_path / f"t.{kind}")
+    monkeypatch.setattr(reading, "memory_left", lambda: 8)
+    with pytest.raises(SourceError, match="GB of memory or more"):
+        read_source(path)
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "dta", "sas7bdat"])
+def test_without_the_extra_it_is_named(tmp_path, monkeypatch, kind) -> None:
+    """Before the file is opened."""
+    (tmp_path / f"t.{kind}").write_bytes(b"")
+    monkeypatch.setattr("phalanx.errors.find_spec", lambda _: None)
+    with pytest.raises(ExtraError, match=r"files needs the extra 'files'; run pip install"):
+        read_source(tmp_path / f"t.{kind}")
