@@ -39,7 +39,7 @@ def test_a_ledger_is_restored(clinic: Any) -> None:
     shutil.copy("old.db", "clinic.db")
     refused = clinic("publish", "plan.toml")
     assert refused.code == 2
-    assert "older than what was published of series 'clinic': it knows 1 release(s)" in refused.err
+    assert "older than what was published of series 'clinic': it has 1 releases" in refused.err
     assert "phalanx series reconcile" in refused.err
     assert clinic("series", "show", "clinic", *AT).err == refused.err
     missing = clinic("series", "reconcile", "clinic", *AT)

@@ -460,8 +460,10 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
 
 
 def _narrow(values: pl.Series) -> pl.Series:
-    """Whole numbers of 128 bits, which no reader of Parquet knows, as such of 64."""
-    if values.dtype not in (pl.Int128, pl.UInt128):
+    """Whole numbers of 128 bits, which no reader of Parquet knows, and those without a sign, as such
+    of 64.
+    """
+    if values.dtype not in (pl.Int128, pl.UInt128, pl.UInt64):
         return values
     narrow = values.cast(pl.Int64, strict=False)
     if narrow.null_count() > values.null_count():

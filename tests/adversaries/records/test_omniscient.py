@@ -219,7 +219,9 @@ def test_it_is_as_right_as_it_says():
             release, evidence = drawing.publish(
                 microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30))
             )
-            believed = omniscient._posterior(omniscient.Outcomes(rows_of(release, evidence)))
+            believed = omniscient._posterior(
+                omniscient.Outcomes(rows_of(release, evidence)), work=None
+            )
             p, own = believed.probability, believed.pairs.person == believed.pairs.row
             gap.append(p[own].sum() - (p**2).sum())
         assert abs(np.mean(gap)) < 5 * np.std(gap) / np.sqrt(len(gap))

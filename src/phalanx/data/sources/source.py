@@ -82,9 +82,9 @@ def read_source(
     if kind in _IPC and not packed:
         return to_polars(check_values(read_arrow(path)), drop=drop)
     if kind in _EXCEL and not packed:
-        return read_workbook(path, text=text)
+        return check_values(read_workbook(path, text=text))
     if kind in KINDS and not packed:
-        return to_polars(read_coded(path, text=text), drop=drop)
+        return to_polars(check_values(read_coded(path, text=text)), drop=drop)
     raise SourceError(
         f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet,"
         " .arrow, .feather, .xlsx, .sav, .dta, .sas7bdat or .xpt file."

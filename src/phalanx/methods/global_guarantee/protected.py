@@ -121,10 +121,14 @@ def _is_among(values: Sequence[Any], there: pl.Series) -> list[bool]:
     """Which values of a plan are among those of a column, as the column's type reads them."""
     if not values:
         return []
-    read = pl.concat(
-        [pl.Series([value], strict=False).cast(there.dtype, strict=False) for value in values]
-    )
+    read = pl.concat([_read(pl.Series([value], strict=False), there.dtype) for value in values])
     return read.is_in(there.implode()).fill_null(value=False).to_list()
+
+
+def _read(value: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if value.dtype == pl.String and dtype == pl.Date:
+        return value.str.to_date("%Y-%m-%d", strict=False)
+    return value.cast(dtype, strict=False)
 
 
 def frequent(column: Column, share: float) -> pl.Series:

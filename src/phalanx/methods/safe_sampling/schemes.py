@@ -21,6 +21,7 @@ from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 from phalanx.methods.safe_sampling.axes import Axis, Cells, axis_of
 from phalanx.methods.safe_sampling.kernels import images as kernel
+from phalanx.release.forms.recoded import different_names
 from phalanx.release.manifest import PublishedAttribute
 
 
@@ -167,6 +168,7 @@ def number_images(
         size *= cell.count
     image, first = kernel.number(key) if len(rows) else (key, key)
     columns: list[pl.Series] = []
+    different_names([series.name for cell in cells for series in cell.columns])
     for code, cell in zip(codes, cells, strict=True):
         at = cell.of_code[code[rows[first]]]
         columns += [series.gather(at) for series in cell.columns]

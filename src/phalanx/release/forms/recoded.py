@@ -77,6 +77,15 @@ class Recoded(Form):
         return cls(tables["data"], tuple(attributes), scheme)
 
 
+def different_names(columns: Sequence[str]) -> None:
+    """SchemaError where two published columns would have one name."""
+    if twice := [name for name in columns if columns.count(name) > 1]:
+        raise SchemaError(
+            f"two published columns would be called {twice[0]!r} ('<name>_low' and '<name>_high'"
+            " are taken); rename the column at the source."
+        )
+
+
 def recode(
     images: pl.DataFrame,
     counts: Ints,
@@ -91,11 +100,7 @@ def recode(
     columns would have one name.
     """
     names = [column for a in attributes for column in a.columns]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise SchemaError(
-            f"two published columns would be called {twice[0]!r} ('<name>_low' and '<name>_high'"
-            " are taken); rename the column at the source."
-        )
+    different_names(names)
     order = (
         images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""]
         if images.height
