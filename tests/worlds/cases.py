@@ -67,7 +67,7 @@ TOTALS = (
     "a refusal tells how frequent a value is, of no person more than another; a prior that is"
     " skewed uses it"
 )
-TOTAL = "nothing is left here that a total would tell of; in the lines below something is"
+TOTAL = "nothing is left here that a total would tell of; in the line of those who leave it is"
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
@@ -191,8 +191,10 @@ STRATEGIES: tuple[Mapping[str, Any], ...] = (
     {"strategy": "constant-ratio", "horizon": 2},
 )
 LASTING = series(((1, 2, 4, 7, 11, 16), hiv(1, 6)), ((2, 4, 7, 11, 16, 22), ["none"]))
-MANY = tuple(i * i + i for i in range(1, 41))
+MANY = tuple(i * i + i for i in range(1, 82))
 """Enough for cohorts, whose members have the same past."""
+NUMBERS = {"types": {"q0": "numeric"}}
+"""Said of an attribute in which so many differ."""
 SPENT = replace(passing((AGES[:4], hiv(1, 4)), (AGES[:8], hiv(3, 8))), records=True)
 SPENT_SMALL = replace(passing((AGES[:4], hiv(1, 4)), (AGES[:6], hiv(2, 6))), records=True)
 SPENT_TWICE = replace(
@@ -223,15 +225,29 @@ INFECTED = Setting(
         if two[one.index("hiv")] == "hiv"
     ),
 )
-LATE = Setting((MANY[:20], MANY[:21]), tuple((("none",) * 20, two) for two in orders(hiv(1, 21))))
+LATE = Setting(
+    (MANY[:60], MANY[:61]),
+    tuple((("none",) * 60, two) for two in orders(hiv(1, 61))),
+    declared=NUMBERS,
+)
+LEFT = Setting(
+    (MANY[:80], MANY[:81], MANY[19:81]),
+    tuple((("none",) * 80, two, two[19:]) for two in orders(hiv(1, 81)) if two.index("hiv") >= 19),
+    declared=NUMBERS,
+)
+"""One comes, others are silent with them, and all of these leave but the one."""
 INFECTED_AMONG = Setting(
-    (MANY[:24],) * 2,
+    (MANY[:36],) * 2,
     tuple(
         (one, two)
-        for one in orders(hiv(1, 24))
-        for two in orders(hiv(2, 24))
+        for one in orders(hiv(1, 36))
+        for two in orders(hiv(2, 36))
         if two[one.index("hiv")] == "hiv"
     ),
+)
+BOTH = Setting(
+    (MANY[:20],),
+    tuple((world,) for world in orders(["hiv", "flu", "flu", *["none"] * 17]) if world[9] == "hiv"),
 )
 FOR_GOOD = {
     "2 of 20 for good": series((MANY[:20], hiv(2, 20))),
@@ -419,9 +435,36 @@ def global_guarantee() -> Iterable[Case]:
         )
     another = "for good, then another one of them, too"
     yield holds(method, lasting, f"1 of 20 {another}", INFECTED, HALF, differs=TOTAL, **cut)
-    yield open_(method, lasting | small, f"1 of 24 {another}", INFECTED_AMONG, HALF, **cut)
+    yield holds(
+        method,
+        lasting | small | {"l": "3/2"},
+        f"1 of 36 {another}",
+        INFECTED_AMONG,
+        Fraction(2, 3),
+        differs=TOTAL,
+        **cut,
+    )
     later = lasting | {"expected_later": ["hiv"]}
-    yield open_(method, later, "none of 20, then 1 of 21 for good", LATE, HALF, **cut)
+    yield holds(
+        method, later, "none of 60, then 1 of 61 for good", LATE, HALF, differs=TOTAL, **cut
+    )
+    yield open_(
+        method,
+        later,
+        "none of 80, then 1 of 81, of whom all leave who are silent with the newcomer",
+        LEFT,
+        HALF,
+        **cut,
+    )
+    yield holds(
+        method,
+        lasting | small | {"protect": ["hiv", "flu"]},
+        "one of 20 is known to have hiv for good, 2 of the others have flu",
+        BOTH,
+        HALF,
+        differs=TOTAL,
+        **(cut | {"only": ("flu",)}),
+    )
     yield open_(
         method,
         lasting | {"grouping": "bottom-up"},

@@ -3,15 +3,16 @@
 fractions. The lines of the oracle ask the method as it is; here its rules are broken one by one.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from phalanx.methods.global_guarantee import cohorts
+from phalanx.methods.global_guarantee import cohorts, phases
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
-from worlds.cases import FOR_GOOD, INFECTED, INFECTED_AMONG, LATE
+from worlds.cases import BOTH, FOR_GOOD, INFECTED, LATE, LEFT
 from worlds.choices import as_they_stand
 from worlds.oracle import ask
 
@@ -27,42 +28,72 @@ SMALLEST = GlobalGuarantee(
 )
 
 
-def largest(setting):
-    """The largest chance of anybody to have it, in any publication, and whether some are above."""
+def largest(setting, method=SMALLEST, only=("hiv",)):
+    """The largest chance of anybody to have it, in any publication, and how many are above."""
     answer = ask(
-        SMALLEST, setting, HALF, how="enumerated", folds={"grouping": as_they_stand}, only=("hiv",)
+        method, setting, HALF, how="enumerated", folds={"grouping": as_they_stand}, only=only
     )
     worst = max(answer.findings, key=lambda finding: finding.largest)
     return worst.largest, worst.above
 
 
+def nobody_else(table, _, free, fewest):
+    """Silent are those of whom too few have the same past, and nobody is drawn to them."""
+    past = table.memberships.past[free]
+    _, of, times = np.unique(past, return_inverse=True, return_counts=True)
+    return times[of] < fewest
+
+
 def test_newcomers_are_not_covered_by_those_who_are_known_not_to_have_it(monkeypatch):
     """Cohorts cut from everybody, whatever their past, are caught."""
     setting = FOR_GOOD["1 of 20 for good, then 1 of 20 who come"]
-    assert largest(setting) == (HALF, 0)
-    monkeypatch.setattr(cohorts, "_past", lambda _, asked: np.zeros(asked.height, dtype=np.int64))
+    assert largest(setting)[0] <= HALF
+    monkeypatch.setattr(cohorts, "_past", lambda _, asked: np.zeros((2, asked.height), np.int64))
+    monkeypatch.setattr(phases, "_silent", lambda _, __, free, ___: np.zeros(len(free), bool))
+    monkeypatch.setattr(phases, "_ROOM", 1)
     found, above = largest(setting)
     assert found > HALF
     assert above > 0
 
 
+def test_a_newcomer_is_not_silent_alone(monkeypatch):
+    """Who knows that the value stands in the table once, and sees it nowhere, would know whose it
+    is.
+    """
+    assert largest(LATE)[0] <= HALF
+    monkeypatch.setattr(phases, "_silent", nobody_else)
+    monkeypatch.setattr(phases, "_check_later", lambda *_: None)
+    assert largest(LATE)[0] == 1
+
+
 def test_a_member_who_comes_to_have_it_is_not_shown(monkeypatch):
-    """What comes later is known as it was before; members of whom more is shown are caught."""
-    found, _ = largest(INFECTED)
-    share = Fraction(1, 2) + Fraction(1, 2) * Fraction(1, 19)
-    assert found == share
-    assert f"{share.numerator}/{share.denominator}" in PAGE.read_text(encoding="utf-8")
-    monkeypatch.setattr(cohorts, "_silenced", lambda _, state: state)
-    assert largest(INFECTED)[0] == 1
+    """A cohort has room for what comes later; members of whom more is shown are caught, and so is a
+    cohort without room.
+    """
+    assert largest(INFECTED)[0] <= HALF
+    with monkeypatch.context() as broken:
+        broken.setattr(phases, "_check_later", lambda *_: None)
+        broken.setattr(phases, "_ROOM", 1)
+        assert largest(INFECTED)[0] == HALF + HALF / 19
+        broken.setattr(cohorts, "_silenced", lambda _, state: state)
+        assert largest(INFECTED)[0] == Fraction(2, 3)
 
 
-def test_a_total_tells_what_is_hidden():
-    """The page's figures for whoever knows how often the value stands in the table."""
+def test_what_else_a_member_has_is_told_with_all_others(monkeypatch):
+    """Values of members that are not shown may be no more frequent among them than 1/l."""
+    method = replace(SMALLEST, protect=["hiv", "flu"], expected_later=[])
+    monkeypatch.setattr(phases, "_ROOM", 1)  # cohorts of two or three, in which two are many
+    assert largest(BOTH, method, ("flu",))[0] <= HALF
+    monkeypatch.setattr(phases, "_quiet", lambda crowd, _: np.zeros(crowd.rows, dtype=bool))
+    assert largest(BOTH, method, ("flu",))[0] > HALF
+
+
+def test_all_the_silent_leave_but_one():
+    """The page's figure for what is left: the last of the silent is known by subtraction."""
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
-    found, above = largest(LATE)
-    assert (found, above) == (1, Fraction(1, 21)) and "in 4.8 % of the publications" in page
-    found, above = largest(INFECTED_AMONG)
-    assert (found, above) == (1, Fraction(1, 23)) and "both are certain: in 4.3 %" in page
+    found, above = largest(LEFT)
+    assert (found, above) == (1, Fraction(1, 62))
+    assert "in 1.6 % of the publications" in page
 
 
 @pytest.mark.parametrize("table", [name for name in FOR_GOOD if "20 who" not in name])

@@ -5,13 +5,13 @@ but what they were founded with (docs/explanation/cohorts.md).
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, NotEligible
 from phalanx.ledger import Ledger
+from phalanx.methods.global_guarantee.cohorts import memberships
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from phalanx.series.series import Series
 from phalanx.verification import verify
@@ -21,7 +21,10 @@ SETS = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": "s
 METHOD = GlobalGuarantee(
     l=2, protect=["hiv", "gout"], permanent=["hiv"], expected_later=["gout", "hiv"]
 )
-FEW, SHOWN = "too few persons have the same past", "its cohort shows what it was founded with"
+FEW, SHOWN = (
+    "hidden together, since too few have the same past",
+    "its cohort shows what it was founded with",
+)
 
 
 def people(who, carriers, others="flu"):
@@ -87,13 +90,13 @@ def test_a_cohort_is_of_persons_with_the_same_past(tmp_path):
         before = set(opened.groups("c", 1)["person"].to_list())
     assert not before & set(cohort)
     assert FEW not in made[1].suppressed_values
-    assert made[2].suppressed_values[FEW] == 5
+    assert made[2].suppressed_values[FEW] == 20 - len(cohort)
     assert len(shows(made[2])) == 1
 
 
-def test_who_was_hidden_has_another_past(tmp_path):
-    """Of those who showed nothing nobody knows that they were no carriers, and so they stand apart
-    from those who are known not to have been.
+def test_nobody_is_silent_with_few_and_whoever_is_stays_so(tmp_path):
+    """Fifteen newcomers show nothing, five others are drawn to them, and they are the same ones in
+    the next release, in which the newcomers of the same past are enough.
     """
     tables = [
         people(range(40), set()),
@@ -101,7 +104,11 @@ def test_who_was_hidden_has_another_past(tmp_path):
         people(range(75), {41}),
     ]
     made = published(tmp_path, *tables)
-    assert [r.suppressed_values.get(FEW, 0) for r in made] == [0, 15, 15]
+    assert [r.suppressed_values.get(FEW, 0) for r in made] == [0, 20, 20]
+    with Ledger.open(f"sqlite:///{tmp_path}/l.db", create=False) as opened:
+        present = opened.remembered("c")["present"].filter("hidden")
+    then, now = (set(present.filter(pl.col("release") == n)["person"]) for n in (2, 3))
+    assert then == now
     assert not shows(made[2])
 
 
@@ -119,17 +126,29 @@ def test_too_few_for_any_cohort_is_refused(tmp_path):
     """
     with pytest.raises(MethodError, match="need 20 persons"):
         published(tmp_path, people(range(19), {3}))
-    with pytest.raises(NotEligible, match="21 of 40"):
-        published(tmp_path, people(range(40), set(range(21))))
+    with pytest.raises(NotEligible, match="11 of 40 rows, and l = 2 allows at most 1/4"):
+        published(tmp_path, people(range(40), set(range(11))))
+
+
+def test_too_many_who_come_to_carry_it_are_refused(tmp_path, tmp_path_factory):
+    """What comes later is hidden among those of whom nothing is shown, as long as they are enough."""
+    first = people(range(25), {5})
+    assert published(tmp_path, first, people(range(25), {5, 6}))
+    with pytest.raises(MethodError, match="came to carry a permanent value, too many"):
+        published(tmp_path_factory.mktemp("b"), first, people(range(25), set(range(5, 20))))
 
 
 def test_pasts_are_numbered_by_what_was_published(tmp_path):
-    """Two persons have one past where they were in the same releases and hidden in the same."""
+    """What the ledger keeps tells who was in which release, and who was silent there."""
     made = [range(40), range(20, 70), [*range(30), *range(50, 80)]]
     published(tmp_path, *[people(who, set()) for who in made])
     with Ledger.open(f"sqlite:///{tmp_path}/l.db", create=False) as opened:
         present = opened.remembered("c")["present"]
-    pasts = present.group_by("person").agg(pl.struct("release", "hidden").sort())
-    slow = {tuple(map(tuple, (r.values() for r in past))) for past in pasts["release"].to_list()}
-    assert len(slow) == pasts["release"].n_unique()
-    assert np.array_equal(present["release"].unique().sort(), [1, 2, 3])
+    persons = present["person"].unique(maintain_order=True)
+    found = memberships({"present": present}, persons)
+    rows = {person: present.filter(pl.col("person") == person) for person in persons}
+    pasts = [tuple(sorted(rows[person]["release"])) for person in persons]
+    assert len(set(pasts)) > 2
+    assert len({*zip(pasts, found.past.tolist(), strict=True)}) == len(set(pasts))
+    assert len(set(found.past.tolist())) == len(set(pasts))
+    assert found.silent.tolist() == [rows[person]["hidden"].any() for person in persons]

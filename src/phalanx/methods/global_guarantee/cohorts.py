@@ -38,8 +38,8 @@ MEMBERS: Final = "cohorts"
 CARRIERS: Final = "carriers"
 """Memory table (person, value): the permanent values that were published for them."""
 PRESENT: Final = "present"
-"""Memory table (person, release, hidden): who was in which release, and whether without a value
-because too few had the same past.
+"""Memory table (person, release, hidden): who was in which release, and who was silent there: without
+a value, whatever it is, then and from then on.
 """
 
 
@@ -59,7 +59,7 @@ def memberships(tables: Mapping[str, pl.DataFrame], persons: pl.Series) -> Membe
         members,
         carried,
         cohort.fill_null(0).to_numpy().astype(np.int64),
-        _past(tables, asked),
+        *_past(tables, asked),
         max(members, default=0) + 1,
     )
 
@@ -151,15 +151,25 @@ def to_remember(table: Table, state: State) -> dict[str, pl.DataFrame]:
     return remember
 
 
-def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> Ints:
+def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints, Bools]:
     if PRESENT not in tables:
-        return np.zeros(asked.height, dtype=np.int64)
-    release = pl.col("release") * 2 + pl.col("hidden").cast(pl.Int64)
-    known = tables[PRESENT].group_by("person").agg(release.sort().alias("past"))
+        return np.zeros(asked.height, dtype=np.int64), np.zeros(asked.height, dtype=bool)
+    known = (
+        tables[PRESENT]
+        .group_by("person")
+        .agg(pl.col("release").sort().alias("past"), pl.col("hidden").any())
+    )
     pasts = known.select("past").unique().sort(pl.col("past").list.len(), "past")
-    numbered = known.join(pasts.with_row_index("number", 1), on="past")
-    places = asked.join(numbered, on="person", how="left", maintain_order="left")["number"]
-    return places.fill_null(0).to_numpy().astype(np.int64)
+    numbered = asked.join(
+        known.join(pasts.with_row_index("number", 1), on="past"),
+        on="person",
+        how="left",
+        maintain_order="left",
+    )
+    return (
+        numbered["number"].fill_null(0).to_numpy().astype(np.int64),
+        numbered["hidden"].fill_null(value=False).to_numpy(),
+    )
 
 
 def _silenced(table: Table, state: State) -> State:

@@ -38,7 +38,7 @@ _REASONS: Final = {
     Reason.IN_COHORT: "its cohort shows what it was founded with",
 }
 _EMPTIED: Final = "the person's budget is spent"
-_HIDDEN: Final = "too few persons have the same past"
+_HIDDEN: Final = "hidden together, since too few have the same past"
 _NO_GROUP: Final = "too few rows for a group"
 _NO_ROW: Final = -1
 """Stands for a counterfeit among the rows behind published tuples."""

@@ -140,15 +140,15 @@ class Waiting:
         return np.where(sure, 1.0, np.minimum(tail, 1.0)), mean
 
 
-def check_frequent(held: Protected, rows: Ints, l: Fraction) -> None:
-    """Refuse rows of which too many hold a value: no adversary who knows that could be kept within
-    1/l.
+def check_frequent(held: Protected, rows: Ints, l: Fraction, times: int = 1) -> None:
+    """Refuse rows of which more than 1/(times l) hold a value: no adversary who knows that could be
+    kept within 1/l.
     """
     most = int(np.bincount(held.codes[np.isin(held.row_of, rows)]).max(initial=0))
-    if most * l > len(rows):
+    if most * l * times > len(rows):
         raise NotEligible(
             f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at"
-            " most 1/l of them; lower l, or leave frequent values out of protect."
+            f" most 1/{plain(l * times)} of them; lower l, or leave frequent values out of protect."
         )
 
 

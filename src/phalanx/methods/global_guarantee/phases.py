@@ -61,7 +61,11 @@ _LESS: Final = (2.0, 1.25, 1.0)
 turn.
 """
 _FEWEST: Final = 10
-"""So many times l persons with the same past are enough for a cohort."""
+"""So many times l persons with the same past are enough for a cohort, and so many are silent where
+anybody is.
+"""
+_ROOM: Final = 2
+"""At most 1/(2 l) of a cohort carries a permanent value when it is founded."""
 _FILLED: Final = 0.9
 """Whoever demands groups that one value would fill to more than this part, by its share in the last
 release, is published without a value.
@@ -226,8 +230,7 @@ def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> St
     """Balanced groups; whoever may not be shown is published without a value in other groups."""
     if table.rules.permanent:
         state = _cut_cohorts(table, crowd, state)
-        passing = ~table.held.permanent[table.held.codes]
-        crowd = replace(crowd, held=table.held.only(state.shown & passing))
+        crowd = replace(crowd, held=table.held.only(~table.held.permanent[table.held.codes]))
     state = _cut_classes(table, crowd, state, crowd.order, rng)
     populated = np.isin(state.group, state.group[: crowd.real])
     state = replace(state, group=np.where(populated | (state.group < 0), state.group, FREE))
@@ -236,34 +239,79 @@ def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> St
 
 
 def _cut_cohorts(table: Table, crowd: Crowd, state: State) -> State:
-    """Cohorts around permanent values that come new, cut from people with the same past, by
-    permanent values alone; nothing is shown of those of whom too few have the same.
+    """Cohorts around permanent values that come new, cut from persons with the same past, by
+    permanent values alone.
 
-    Sets aside whom nobody can be exchanged with: a newcomer among persons who are known not to
-    have been carriers would be known to be one.
+    A cohort has room for what its members come to carry later, which is not shown: at most 1/(2 l)
+    of them are carriers.
     """
     held, bound = table.held, table.rules.bound
-    fewest = max(_FEWEST * bound, Fraction(crowd.least))
     lasting = replace(crowd, held=held.only(state.shown & held.permanent[held.codes]))
     free = crowd.free(state.group)
     free = free[free < crowd.real]
-    past, hidden = table.memberships.past[free], state.hidden.copy()
-    for number in np.unique(past).tolist():
-        rows = free[past == number]
-        if len(rows) < fewest:
-            hidden[rows] = True
-            continue
-        check_frequent(lasting.held, rows, bound)
+    fewest = max(_FEWEST * bound, Fraction(crowd.least))
+    silent = _silent(table, state, free, ceil(fewest))
+    open_to_all, past = free[~silent], table.memberships.past
+    for number in np.unique(past[open_to_all]).tolist():
+        rows = open_to_all[past[open_to_all] == number]
+        check_frequent(lasting.held, rows, bound, _ROOM)
         groups = state.group.copy()
-        _cut_class(table, lasting, rows, groups)
+        _cut_class(table, lasting, rows, groups, least=float(_ROOM * bound))
         state = cohorts.found(table, replace(state, group=groups))
         state = replace(state, group=np.where(state.group >= 0, FREE, state.group))
-    if len(free) and hidden[free].all() and not state.cohorts:
+    if silent.all() and len(free) and not state.cohorts:
         raise MethodError(
             f"permanent values need {ceil(fewest)} persons of whom the same was published so far,"
             " and fewer are here; publish when there are more, or lower l."
         )
+    hidden = state.hidden.copy()
+    hidden[free[silent]] = True
+    _check_later(table, state, free[silent])
     return replace(state, hidden=hidden, emptied=state.emptied | hidden)
+
+
+def _check_later(table: Table, state: State, silent: Ints) -> None:
+    """MethodError where so many of those who show nothing new came to carry a permanent value that
+    a member of a cohort would be a carrier with more than 1/l, for who knows how many they are.
+    """
+    held = table.held
+    founding = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
+    quiet = np.array([*founding, *silent.tolist()], dtype=np.int64)
+    holders = held.codes[np.isin(held.row_of, quiet)]
+    for code in np.unique(holders[held.permanent[holders]]).tolist():
+        value = held.names[code]
+        known = sum(value in has for has in founding.values())
+        later = int((holders == code).sum()) - known
+        share = max((cohort.share(value) for cohort in state.cohorts), default=Fraction(0))
+        if (
+            later
+            and share + (1 - share) * Fraction(later, len(quiet) - known) > 1 / table.rules.bound
+        ):
+            raise MethodError(
+                f"{later} of {len(quiet)} persons of whom nothing new is shown came to carry a"
+                " permanent value, too many to be hidden among them; begin another series."
+            )
+
+
+def _silent(table: Table, state: State, free: Ints, fewest: int) -> Bools:
+    """Who of ``free``, given in random order, shows nothing from now on, shape (f,): whoever did so
+    before, and those of whom fewer than ``fewest`` have the same past.
+
+    Whoever knows how often a value stands in the table subtracts what is shown. So nobody is
+    silent with few: with the members of cohorts, of whom nothing new is shown either, the silent
+    are ``fewest`` at least. Others are drawn to them at random, whatever they hold.
+    """
+    past = table.memberships.past[free]
+    silent = table.memberships.silent[free]
+    for _ in range(2):
+        _, of, times = np.unique(
+            np.where(silent, -1, past), return_inverse=True, return_counts=True
+        )
+        silent = silent | (times[of] < fewest)
+        quiet = int(silent.sum()) + sum(len(cohort.rows) for cohort in state.cohorts)
+        if quiet:
+            silent[np.flatnonzero(~silent)[: max(0, fewest - quiet)]] = True
+    return silent
 
 
 def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Randomness) -> State:
@@ -273,7 +321,7 @@ def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Ran
     See ``methods/global_guarantee/emptied.py``: nothing is shown of a class and of all who demand
     more where that would tell too much of the others.
     """
-    waiting = order[state.group[order] == FREE]
+    waiting = order[(state.group[order] == FREE) | _quiet(crowd, state)[order]]
     check_frequent(crowd.held, waiting, table.rules.bound)
     asked, least = crowd.demands, demands(table, at_most=1.0)
     base = float(asked.base.max(initial=1.0))
@@ -301,12 +349,27 @@ def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Ran
     return replace(state, group=groups, emptied=emptied, cuts=cuts)
 
 
-def _cut_class(table: Table, crowd: Crowd, rows: Ints, groups: Ints) -> Cut | None:
+def _quiet(crowd: Crowd, state: State) -> Bools:
+    """The members of cohorts whose values are not shown, which a total tells with those of all
+    others of whom none is shown, shape (e,).
+    """
+    quiet = np.zeros(crowd.rows, dtype=bool)
+    quiet[[row for cohort in state.cohorts for row, has in cohort.carries.items() if not has]] = (
+        True
+    )
+    return quiet
+
+
+def _cut_class(
+    table: Table, crowd: Crowd, rows: Ints, groups: Ints, least: float = 1.0
+) -> Cut | None:
     """Cut rows under the strategy's ratios, or where they are too many for the table, under less,
-    down to what the guarantee needs; ``groups`` is set. None where even that cannot be met.
+    down to what the guarantee needs, or to ``least``; ``groups`` is set. None where even that
+    cannot be met.
     """
     for at_most in (None, *_LESS):
         asked = crowd.demands if at_most is None else demands(table, at_most)
+        asked = replace(asked, base=np.maximum(asked.base, least))
         if cut(replace(crowd, demands=asked), rows, groups):
             return Cut(asked, rows)
     return None

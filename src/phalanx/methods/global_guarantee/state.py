@@ -75,9 +75,11 @@ class Memberships:
     cohort: Ints
     """The number of everybody's cohort, shape (e,); 0 for none."""
     past: Ints
-    """What was published of everybody so far, shape (e,): two persons have the same number if it
-    was the same of both in every release.
+    """In which releases everybody was so far, shape (e,): two persons have the same number if they
+    were in the same ones.
     """
+    silent: Bools
+    """Of whom nothing is shown since an earlier release, shape (e,)."""
     next_number: int
 
 
@@ -136,6 +138,11 @@ class Cohort:
         """How many members it has."""
         return len(self.carries) + len(self.counterfeits)
 
+    def share(self, value: Any) -> Fraction:
+        """The part of its members who were carriers when it was founded."""
+        has = [*self.carries.values(), *self.counterfeits]
+        return Fraction(sum(value in values for values in has), len(has))
+
     @property
     def rows(self) -> list[int]:
         """The rows of the members who are there."""
@@ -160,7 +167,7 @@ class State:
     emptied: Bools
     """Who is published without a value, whatever it is, if they have a row, shape (e,)."""
     hidden: Bools
-    """Who of these because too few have the same past, shape (e,)."""
+    """Who of these is silent from now on, shape (e,)."""
     cuts: Sequence[Cut] = ()
     cohorts: Sequence[Cohort] = ()
 
