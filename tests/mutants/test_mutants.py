@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants.__main__ import sources, survivors
+from mutants.__main__ import between, sources, survivors
 from mutants.mutations import OPERATORS, mutated, mutations
 
 HERE = Path(__file__).parent
@@ -74,6 +74,14 @@ def test_listed_survivors_are_there() -> None:
     there = {m.key for file, text in sources() if file in files for m in mutations(file, text)}
     assert set(listed) <= there
     assert all(len(why.split()) > 3 for why in listed.values())
+
+
+def test_the_interval_is_wilsons() -> None:
+    """Where the share is p, what was seen is just as far off as 1.96 deviations; at an end, too."""
+    for seen, number in ((90, 100), (300, 300), (1, 7)):
+        for p in between(seen, number):
+            off = abs(seen / number - p)
+            assert off == pytest.approx(1.959964 * (p * (1 - p) / number) ** 0.5, abs=1e-9)
 
 
 TOY = '''
