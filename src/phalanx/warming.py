@@ -91,12 +91,12 @@ def _publish(method: str, way: Mapping[str, Any]) -> None:
 
 
 def _people(number: int) -> pl.DataFrame:
-    """A hundred and twenty made-up persons; some leave and some come before the second release."""
-    who = range(number * 20, number * 20 + 120)
+    """Some made-up persons, of whom a few leave and others come before the second release."""
+    who = range(number * 20, number * 20 + 260)
     return pl.DataFrame(
         {
             "who": [f"p{i}" for i in who],
-            "age": [(i * 7) % 60 + 20 for i in who],
+            "age": [(i * 7) % 80 + 20 for i in who],
             "job": [["clerk", "judge", "sailor"][i * 5 // 2 % 3] for i in who],
             "sex": ["fm"[i // 3 % 2] for i in who],
             "ill": ["abcdef"[i * i % 11 % 6] for i in who],

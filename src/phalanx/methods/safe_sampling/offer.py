@@ -12,6 +12,11 @@ _WAY: Final = {
     "allow_empty": True,
     "budget": {"epsilon": 4, "delta": 0.02},
 }
+_CHOSEN: Final = _WAY | {
+    "scheme": {"age": {"low": 0, "high": 100, "widths": [10]}},
+    "choose": "partition",
+    "epsilon_scheme": 1,
+}
 
 OFFER: Final = Offer(
     table="The release must be differentially private.",
@@ -23,5 +28,5 @@ OFFER: Final = Offer(
         Asked("expected_rows", "rows of the table, from what is public", ""),
     ),
     tried={"epsilon": (0.5, 1, 2)},
-    compiled_by=(_WAY, _WAY | {"choose": "partition", "epsilon_scheme": 1}),
+    compiled_by=(_WAY, _CHOSEN),
 )
