@@ -32,11 +32,15 @@ def keep_standard_error() -> None:
     """Python writes to a copy of standard error from now on, so that a bar goes on while
     ``phalanx.data.sources.reading`` silences whatever else writes there.
     """
-    own = sys.__stderr__
-    if own is not None and sys.stderr is own:
+    stream = sys.__stderr__
+    if stream is not None and sys.stderr is stream:
         with suppress(OSError):  # there may be none
             sys.stderr = os.fdopen(
-                os.dup(own.fileno()), "w", encoding=own.encoding, errors=own.errors, buffering=1
+                os.dup(stream.fileno()),
+                "w",
+                encoding=stream.encoding,
+                errors=stream.errors,
+                buffering=1,
             )
 
 

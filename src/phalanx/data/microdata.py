@@ -311,7 +311,7 @@ def _encode_together(values: pl.Series, listed: pl.Series, schema: Schema) -> tu
     """
     hierarchy = schema.hierarchies.get(values.name)
     kind = _kind(values, schema.types.get(values.name), hierarchy)
-    own = _typed(values, kind)
+    typed = _typed(values, kind)
     with _of_the_registry():
         if kind == "date" and listed.dtype.is_numeric():
             raise SchemaError(
@@ -320,33 +320,35 @@ def _encode_together(values: pl.Series, listed: pl.Series, schema: Schema) -> tu
             )
         beside = _typed(listed, _kind(listed, kind, hierarchy))
         _check_missing(beside, schema)
-        own, beside = _of_one_type(own, beside, kind)
+        typed, beside = _of_one_type(typed, beside, kind)
         if hierarchy is not None:
             hierarchy.leaves(beside.unique().drop_nulls())
-    both = _encode_column(pl.concat([own, beside.alias(own.name)]), schema)
-    return replace(both, codes=both.codes[: len(own)]), replace(both, codes=both.codes[len(own) :])
+    both = _encode_column(pl.concat([typed, beside.alias(typed.name)]), schema)
+    return replace(both, codes=both.codes[: len(typed)]), replace(
+        both, codes=both.codes[len(typed) :]
+    )
 
 
-def _of_one_type(own: pl.Series, beside: pl.Series, kind: Type) -> tuple[pl.Series, pl.Series]:
+def _of_one_type(first: pl.Series, beside: pl.Series, kind: Type) -> tuple[pl.Series, pl.Series]:
     """Both as the microdata's type where it holds the registry's values, else as the wider one."""
     if kind == "categorical":
-        return own.cast(pl.String), beside.cast(pl.String)
-    if own.dtype == beside.dtype:
-        return own, beside
-    if own.dtype.is_integer() and (
+        return first.cast(pl.String), beside.cast(pl.String)
+    if first.dtype == beside.dtype:
+        return first, beside
+    if first.dtype.is_integer() and (
         beside.dtype.is_integer() or bool((beside == beside.round()).all())
     ):  # pandas has floats where a value is missing
-        whole = [values.cast(pl.Int64, strict=False) for values in (own, beside)]
+        whole = [values.cast(pl.Int64, strict=False) for values in (first, beside)]
         if any(
             now.null_count() > before.null_count()
-            for now, before in zip(whole, (own, beside), strict=True)
+            for now, before in zip(whole, (first, beside), strict=True)
         ):
             raise SourceError(
-                f"column {own.name!r} holds whole numbers beyond 64 bits; make it text at the"
+                f"column {first.name!r} holds whole numbers beyond 64 bits; make it text at the"
                 " source, here and in the table."
             )
         return whole[0], whole[1]
-    return own.cast(pl.Float64), beside.cast(pl.Float64)
+    return first.cast(pl.Float64), beside.cast(pl.Float64)
 
 
 @contextmanager

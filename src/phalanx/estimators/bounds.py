@@ -96,8 +96,8 @@ class Bounds:
 
     def _of_box(self, facet: Facet, leaf: "Leaf") -> Between:
         box, n = self.box(facet, leaf.attribute), facet.count
-        there = self.regions[leaf.attribute].possible
-        inside, outside = (_held(box, there & mask) for mask in (leaf.mask, ~leaf.mask))
+        possible = self.regions[leaf.attribute].possible
+        inside, outside = (_held(box, possible & mask) for mask in (leaf.mask, ~leaf.mask))
         low, high = np.where(outside == 0, n, 0), np.where(inside == 0, 0, n)
         partly = (inside > 0) & (outside > 0) & box.tight
         first = np.where(

@@ -85,10 +85,12 @@ def _table(view: View, bounds: Bounds, rules: Sequence[Condition], stream: Strea
             break
         again = np.isin(group, np.unique(group[wrong]))
         fresh = _codes(view, bounds, weights, stream)
-        codes = {name: np.where(again, fresh[name], own) for name, own in codes.items()}
+        codes = {
+            name: np.where(again, fresh[name], codes_before) for name, codes_before in codes.items()
+        }
         wrong = _wrong(bounds.regions, rules, codes, len(group))
-    kept = np.flatnonzero(~wrong)
-    order = kept[stream.permutation(len(kept))] if len(kept) else kept
+    right_rows = np.flatnonzero(~wrong)
+    order = right_rows[stream.permutation(len(right_rows))] if len(right_rows) else right_rows
     return pl.DataFrame(
         [
             _values(bounds.regions[a.name], codes[a.name][order], stream).alias(a.name)

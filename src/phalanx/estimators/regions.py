@@ -225,12 +225,12 @@ class Regions:
         """The regions in which there can be a value, shape (2K + 2,); none between neighbouring
         whole numbers, days or leaves.
         """
-        there = np.ones(self.missing + 1, dtype=bool)
+        is_possible = np.ones(self.missing + 1, dtype=bool)
         if not self.line.continuous:
-            there[2:-2:2] = np.diff(self.points) > 1
+            is_possible[2:-2:2] = np.diff(self.points) > 1
         if self.line.kind == "leaf":
-            there[[0, -2]] = False
-        return there
+            is_possible[[0, -2]] = False
+        return is_possible
 
     @cached_property
     def measure(self) -> Floats:
@@ -312,8 +312,8 @@ def after(text: str) -> str:
     >>> after("47")
     '48'
     """
-    kept = text.rstrip(_LAST)
-    if not kept:
+    prefix = text.rstrip(_LAST)
+    if not prefix:
         return _LAST * (len(text) + 64)
-    next_one = ord(kept[-1]) + 1
-    return kept[:-1] + chr(0xE000 if next_one == 0xD800 else next_one)
+    next_one = ord(prefix[-1]) + 1
+    return prefix[:-1] + chr(0xE000 if next_one == 0xD800 else next_one)

@@ -37,7 +37,7 @@ def adopted(plan: Plan, text: str, chosen: Section, *, source: Path | None, why:
 
 def _replaced(text: str, section: str, lines: Sequence[str]) -> str:
     """The text with other lines in a section, and without the sections below it."""
-    kept: list[str] = []
+    new_lines: list[str] = []
     inside = False
     for line in text.splitlines():
         header = _HEADER.match(line)
@@ -45,10 +45,10 @@ def _replaced(text: str, section: str, lines: Sequence[str]) -> str:
             name = header["name"]
             inside = name == section or name.startswith(f"{section}.")
             if name == section:
-                kept += [line, *lines, ""]
+                new_lines += [line, *lines, ""]
         if not inside:
-            kept.append(line)
-    return "\n".join(kept) + "\n"
+            new_lines.append(line)
+    return "\n".join(new_lines) + "\n"
 
 
 def _toml(value: Any) -> str:

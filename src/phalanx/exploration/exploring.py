@@ -286,8 +286,8 @@ def explore(
     method = plan.sections.method_
     plan.method()
     asked = [grid] if isinstance(grid, str | Mapping) else grid
-    own = {"name": method.name, **(method.model_extra or {})}
-    points = sections(own, plan.schema(), asked)
+    plan_section = {"name": method.name, **(method.model_extra or {})}
+    points = sections(plan_section, plan.schema(), asked)
     where = Path(folder or plan.path.absolute().parent / f"{plan.name}.explore")
     given = list(surrogate) if isinstance(surrogate, list | tuple) else [surrogate]
     try:

@@ -16,19 +16,21 @@ Section = Mapping[str, Any]
 _MOST: Final = 200
 
 
-def sections(own: Section, schema: Schema, asked: Sequence[str | Section] = ()) -> list[Section]:
-    """The points in their order, each once, the plan's ``own`` first.
+def sections(
+    plan_section: Section, schema: Schema, asked: Sequence[str | Section] = ()
+) -> list[Section]:
+    """The points in their order, each once, the plan's own (``plan_section``) first.
 
     ``asked``: texts such as ``"mondrian k=5,10 l=2"`` (every combination), or tables like
     ``[method]``; parameters that are not named are the plan's where the method is its own. Without
     any: every method that the schema has a place for, over what its offer tries. PlanError for a text that
     is none, an unknown method, or more than 200 points.
     """
-    combined = [own]
+    combined = [plan_section]
     for each in asked:
-        combined += [dict(each)] if isinstance(each, Mapping) else _combined(each, own)
+        combined += [dict(each)] if isinstance(each, Mapping) else _combined(each, plan_section)
     if not asked:
-        combined += _usual(own, schema)
+        combined += _usual(plan_section, schema)
     different: list[Section] = []
     for each in combined:
         if each not in different:
@@ -55,15 +57,15 @@ def _short(value: Any) -> str:
     return "…" if isinstance(value, Mapping | list | tuple) else str(value)
 
 
-def _usual(own: Section, schema: Schema) -> Iterator[Section]:
+def _usual(plan_section: Section, schema: Schema) -> Iterator[Section]:
     """What is tried where nobody says: no method that needs what the schema has not, or a figure
     that only the plan can have.
     """
     for name, offer in offers().items():
         beside = {} if schema.sensitive is None else offer.tried_beside
         needs_persons, needs_sensitive = KNOWN[name].needs_persons, offer.needs_sensitive
-        if name == own["name"]:
-            yield from _combinations(own, offer.tried)
+        if name == plan_section["name"]:
+            yield from _combinations(plan_section, offer.tried)
         elif (
             (schema.identifier is not None or not needs_persons)
             and (schema.sensitive is not None or not needs_sensitive)
@@ -84,7 +86,7 @@ def _is_enough(name: str, parameters: Section) -> bool:
     return True
 
 
-def _combined(text: str, own: Section) -> Iterator[Section]:
+def _combined(text: str, plan_section: Section) -> Iterator[Section]:
     """The points that a text asks for."""
     name, *words = text.split()
     if name not in KNOWN:
@@ -96,7 +98,9 @@ def _combined(text: str, own: Section) -> Iterator[Section]:
         if not (key and equals and listed):
             raise PlanError(f"--try {text!r} has the word {word!r}; write it as key=value,value.")
         values[key] = [_value(each) for each in listed.split(",")]
-    yield from _combinations(own if name == own["name"] else {"name": name}, values)
+    yield from _combinations(
+        plan_section if name == plan_section["name"] else {"name": name}, values
+    )
 
 
 def _combinations(start: Section, values: Mapping[str, Sequence[Any]]) -> Iterator[Section]:

@@ -149,10 +149,10 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     if not mark.exists():
         stream = Randomness.secure().stream("spent")
         taken = pl.Series(stream.bernoulli(share, table.height), dtype=pl.UInt32)
-        kept = pl.Series(range(table.height), dtype=pl.UInt32).filter(
+        other_rows = pl.Series(range(table.height), dtype=pl.UInt32).filter(
             ~pl.Series(range(table.height), dtype=pl.UInt32).is_in(taken.implode())
         )
-        for path, rows in ((spent, taken), (rest, kept)):
+        for path, rows in ((spent, taken), (rest, other_rows)):
             table[rows].write_parquet(path, statistics=False)
             path.chmod(0o600)
         mark.write_text(json.dumps(drawn_from), encoding="utf-8")

@@ -41,13 +41,13 @@ def choose() -> Path:
         return Path(wanted)
     if not wanted and _usable(BESIDE / _HERE):
         return BESIDE
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "phalanx"
-    if _usable(own) and _ours(own):
-        os.environ[_VARIABLE] = str(own)
+    place = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "phalanx"
+    if _usable(place) and _ours(place):
+        os.environ[_VARIABLE] = str(place)
     else:
-        own = _temporary()
-    _copy(own)
-    return own
+        place = _temporary()
+    _copy(place)
+    return place
 
 
 def _usable(folder: Path) -> bool:
@@ -62,8 +62,8 @@ def _usable(folder: Path) -> bool:
 
 def _ours(folder: Path) -> bool:
     """Whether nobody may write to it but its owner, who is us or root."""
-    there = folder.stat()
-    return there.st_uid in {0, os.geteuid()} and not there.st_mode & 0o022
+    status = folder.stat()
+    return status.st_uid in {0, os.geteuid()} and not status.st_mode & 0o022
 
 
 def _temporary() -> Path:
@@ -99,10 +99,10 @@ def _copy(folder: Path) -> None:
     wanted: dict[Path, bool] = {}
     for compiled in BESIDE.rglob(f"{_HERE}/*.nb[ci]"):
         source = compiled.parent.parent / "any.py"  # numba asks for a file and looks at its folder
-        there = folder / _CacheLocator.get_suitable_cache_subpath(str(source))  # type: ignore[no-untyped-call]
-        if wanted.setdefault(there, not there.exists()):
-            there.mkdir(mode=0o700, exist_ok=True)
-            shutil.copy(compiled, there / compiled.name)
+        target = folder / _CacheLocator.get_suitable_cache_subpath(str(source))  # type: ignore[no-untyped-call]
+        if wanted.setdefault(target, not target.exists()):
+            target.mkdir(mode=0o700, exist_ok=True)
+            shutil.copy(compiled, target / compiled.name)
 
 
 PLACE: Final = choose()

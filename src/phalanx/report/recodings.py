@@ -111,9 +111,11 @@ def _nodes(hierarchy: Mapping[str, Any], level: int | None) -> str:
     if hierarchy.get("kind") == "bands":
         return f"bands of width {hierarchy['widths'][level - 1]}"
     if hierarchy.get("kind") == "prefix" and level > 0:
-        kept, of = hierarchy["lengths"][level], hierarchy["lengths"][0]
+        length, of = hierarchy["lengths"][level], hierarchy["lengths"][0]
         return (
-            f"the first {kept} of {of} characters" if kept > 1 else f"the first of {of} characters"
+            f"the first {length} of {of} characters"
+            if length > 1
+            else f"the first of {of} characters"
         )
     return "as it is" if level == 0 else f"level {level} of its hierarchy"
 

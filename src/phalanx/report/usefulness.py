@@ -152,14 +152,14 @@ def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distributio
         shown = [i for i in range(bins.size(name)) if shares[0][i] or shares[1][i]]
         if len(shown) > _MOST_BARS:  # the most frequent ones, and the others as one
             order = sorted(shown, key=lambda i: -shares[1][i])
-            kept, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
+            frequent, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
             more = [float(of[rest].sum()) for of in shares]
             drawn.append(
                 Distribution(
                     name,
-                    (*(labels[i] for i in kept), "other"),
-                    (*(float(shares[0][i]) for i in kept), more[0]),
-                    (*(float(shares[1][i]) for i in kept), more[1]),
+                    (*(labels[i] for i in frequent), "other"),
+                    (*(float(shares[0][i]) for i in frequent), more[0]),
+                    (*(float(shares[1][i]) for i in frequent), more[1]),
                 )
             )
         else:

@@ -112,9 +112,12 @@ class Drafting:
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
         told_alone = draft.form.tells_itself_alone
-        own = None if told_alone else _person_to_group(self.microdata, draft)
+        person_to_group = None if told_alone else _person_to_group(self.microdata, draft)
         evidence = self._evidence(
-            draft, self.groups if own is None else {**self.groups, self.number: own}
+            draft,
+            self.groups
+            if person_to_group is None
+            else {**self.groups, self.number: person_to_group},
         )
         of_tuples = replace(
             evidence, microdata={self.number: replace(self.microdata, persons=None)}
@@ -142,7 +145,7 @@ class Drafting:
         return Checked(
             draft=draft,
             release=release,
-            groups=own,
+            groups=person_to_group,
             evidence=evidence,
             verdicts=verdicts,
             attacks=attacks,

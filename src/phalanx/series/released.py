@@ -122,8 +122,8 @@ class Release(folder.Release):
         from phalanx.guarantees.verify import verify
         from phalanx.verification import Verification
 
-        with self.on_disk() as there:
-            read = folder.Release.read(there.path)
+        with self.on_disk() as on_disk:
+            read = folder.Release.read(on_disk.path)
             if read.digest != self.digest:
                 raise ReleaseError(
                     f"{self.path} is not the release that was published here (its digest differs);"

@@ -219,14 +219,18 @@ def _of_tables(
 ) -> list[Figure]:
     """Figures of drawn tables, on average over them."""
     bins = Bins.of(table)
-    own, beside, coded = bins.code(table), bins.code(sample), [bins.code(d) for d in drawn]
+    original_codes, beside, coded = (
+        bins.code(table),
+        bins.code(sample),
+        [bins.code(d) for d in drawn],
+    )
     figures = []
     for k, name, meaning in (
         (1, "marginals", "of single values"),
         (2, "pairs", "of pairs of values"),
         (3, "triples", "of combinations of three values"),
     ):
-        distances = [total_variation(own, c, bins, k) for c in coded]
+        distances = [total_variation(original_codes, c, bins, k) for c in coded]
         values = [x for x in distances if x is not None]
         meaning_text = (
             f"share of rows to be moved so that shares {meaning} are the original's (total"
@@ -236,11 +240,11 @@ def _of_tables(
             Figure(
                 name=name,
                 release=float(np.mean(values)) if values else None,
-                sample=total_variation(own, beside, bins, k),
+                sample=total_variation(original_codes, beside, bins, k),
                 meaning=meaning_text,
             )
         )
-    whole = phi2(own, bins)
+    whole = phi2(original_codes, bins)
     if len(whole):
         lost = (
             float(np.mean([np.abs(phi2(c, bins) - whole).mean() for c in coded])) if coded else None
@@ -254,14 +258,17 @@ def _of_tables(
                 meaning=meaning_text,
             )
         )
-    apart = float(np.mean([propensity(own, c) for c in coded])) if coded else None
+    apart = float(np.mean([propensity(original_codes, c) for c in coded])) if coded else None
     meaning_text = (
         "how well drawn rows are told from the original's by single values, from 0 to 1/4"
         " (propensity MSE)"
     )
     figures.append(
         Figure(
-            name="propensity", release=apart, sample=propensity(own, beside), meaning=meaning_text
+            name="propensity",
+            release=apart,
+            sample=propensity(original_codes, beside),
+            meaning=meaning_text,
         )
     )
     return figures

@@ -243,8 +243,8 @@ def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
     record of that group.
     """
     at, place = attribute[member], np.arange(len(member))
-    own = codes[place, at]
-    hit = (at >= 0)[:, None] & (own[:, None] == ends[member, at])
+    true_codes = codes[place, at]
+    hit = (at >= 0)[:, None] & (true_codes[:, None] == ends[member, at])
     return sum(len(np.unique(member[hit[:, side]])) for side in (0, 1))
 
 

@@ -287,15 +287,20 @@ def _extremes(release: Release, ends: Ends, microdata: Microdata) -> list[tuple[
     """
     extremes = []
     for a, attribute in enumerate(release.form.attribute("quasi")):
-        own = ends.population[:, a]
-        own = own[own >= int(microdata.columns[attribute.name].domain.has_missing)]
+        population_codes = ends.population[:, a]
+        population_codes = population_codes[
+            population_codes >= int(microdata.columns[attribute.name].domain.has_missing)
+        ]
         for side, extreme in enumerate(
-            (own.min(initial=np.iinfo(np.int32).max), own.max(initial=NOBODY))
+            (
+                population_codes.min(initial=np.iinfo(np.int32).max),
+                population_codes.max(initial=NOBODY),
+            )
         ):
             at = np.flatnonzero(
                 (ends.codes[:, a, side] == extreme) & (ends.only[:, a, side] != NOBODY)
             )
-            if len(at) and (own == extreme).sum() == 1:
+            if len(at) and (population_codes == extreme).sum() == 1:
                 g = int(at[0])
                 value = release.form.table[attribute.columns[side - 2]][int(ends.rows[g])]
                 extremes.append(

@@ -185,8 +185,8 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive
     value host nobody.
     """
-    kept = (weight > 0) & (groups.distinct[group] > 0)
-    owner, group, weight = owner[kept], group[kept], weight[kept]
+    is_possible = (weight > 0) & (groups.distinct[group] > 0)
+    owner, group, weight = owner[is_possible], group[is_possible], weight[is_possible]
     order = np.lexsort((group, owner))
     owner, group, weight = owner[order], group[order], weight[order]
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
@@ -241,8 +241,8 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, _: Ints) 
     cells = form.table.group_by(BUCKET, *names).len("\0rows")
     values = cells.select(names).unique().with_row_index("\0value")
     cells = cells.join(values, on=names, nulls_equal=True)
-    own = own_values(attributes, values.drop("\0value"), microdata, rows)
-    hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": own}).filter(
+    true_values = own_values(attributes, values.drop("\0value"), microdata, rows)
+    hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": true_values}).filter(
         pl.col("\0value") >= 0
     )
     hosts = hosted.join(

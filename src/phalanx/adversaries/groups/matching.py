@@ -151,9 +151,9 @@ def matched(columns: Sequence[Column], sizes: Ints, tuples: Ints) -> tuple[Ints,
                 if j != i and len(owner):
                     wanted = tuples[owner, j] * g + bucket
                     at = np.minimum(np.searchsorted(keys[j], wanted), len(keys[j]) - 1)
-                    there = keys[j][at] == wanted
-                    owner, bucket = owner[there], bucket[there]
-                    share = share[there] * other.count[at[there]] / sizes[bucket]
+                    is_match = keys[j][at] == wanted
+                    owner, bucket = owner[is_match], bucket[is_match]
+                    share = share[is_match] * other.count[at[is_match]] / sizes[bucket]
             number += np.bincount(owner, minlength=len(tuples))
             degree += np.bincount(owner, weights=share, minlength=len(tuples))
     return number, degree

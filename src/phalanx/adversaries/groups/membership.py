@@ -181,21 +181,21 @@ class Membership:
         number = np.zeros(len(originals), dtype=np.int64)
         known = (originals >= 0).all(axis=1)
         number[known] = matched(columns, sizes, originals[known])[0]
-        there = number > 0
+        is_published = number > 0
         # measuring protects nobody, and who asks again shall see the same figures
         ranked = (
             rank(
                 columns,
                 sizes,
-                originals[there],
-                persons[there],
+                originals[is_published],
+                persons[is_published],
                 Randomness.seeded(0).stream("candidates"),
             )
-            if there.any()
+            if is_published.any()
             else None
         )
         nothing = Area(area=0.5, low=0.0, high=1.0)
-        exposed = there & _among(originals, _certain(columns, sizes))
+        exposed = is_published & _among(originals, _certain(columns, sizes))
         per_person = pl.DataFrame(
             {"candidates": number[of_person.ravel()], "exposed": exposed[of_person.ravel()]}
         )
@@ -204,18 +204,22 @@ class Membership:
         return Ranked(
             adversary=self.name,
             knows=self.knows,
-            persons=int(persons[there].sum()),
+            persons=int(persons[is_published].sum()),
             exposed=int(persons[exposed].sum()),
             success=None,
             baseline=None,
             histogram=dict(
                 sorted(
-                    Counter(number[of_person.ravel()][there[of_person.ravel()]].tolist()).items()
+                    Counter(
+                        number[of_person.ravel()][is_published[of_person.ravel()]].tolist()
+                    ).items()
                 )
             ),
-            note=_note(int(persons[~there].sum()), drawn=ranked is not None and ranked.drawn),
+            note=_note(
+                int(persons[~is_published].sum()), drawn=ranked is not None and ranked.drawn
+            ),
             per_person=per_person,
-            tuples=int(there.sum()),
+            tuples=int(is_published.sum()),
             fakes=0.0 if ranked is None else ranked.fakes,
             drawn=ranked is not None and ranked.drawn,
             by_number=nothing if ranked is None else ranked.by_number,

@@ -161,7 +161,7 @@ class Regions:
         """How many rows of other regions are expected to lie in each of these, shape (t,): those
         whose boxes reach into theirs, by the shares.
         """
-        expected, own = np.zeros(len(tried)), self.share(self.low, self.high)
+        expected, own_share = np.zeros(len(tried)), self.share(self.low, self.high)
         step = max(1, _AT_ONCE // max(len(self), 1))
         for start in range(0, len(tried), step):
             part = tried[start : start + step]
@@ -175,7 +175,7 @@ class Regions:
                 np.maximum(self.low[part[ours]], self.low[theirs]),
                 np.minimum(self.high[part[ours]], self.high[theirs]),
             )
-            rows = both / np.where(own[theirs] > 0, own[theirs], 1) * self.rows[theirs]
+            rows = both / np.where(own_share[theirs] > 0, own_share[theirs], 1) * self.rows[theirs]
             expected[start : start + step] = np.bincount(ours, weights=rows, minlength=len(part))
         return expected
 

@@ -124,7 +124,7 @@ class Informed:
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form = Perturbed.expect(release.form)
-        microdata, own = published_table(release, evidence)
+        microdata, row_of = published_table(release, evidence)
         records = Records.of(form, microdata)
         names = [a.name for a in form.attribute("quasi")]
         asked_distances = self._asked(release.manifest, names)
@@ -132,7 +132,7 @@ class Informed:
             distance_of("distances", name, domain, asked_distances.get(name))
             for name, domain in zip(names, records.domains, strict=True)
         ]
-        everybody = np.flatnonzero(own >= 0)
+        everybody = np.flatnonzero(row_of >= 0)
         few = len(everybody) * form.rows <= _MOST_PAIRS
         who = drawn(everybody, self.sample if self.sample is not None else None if few else _DRAWN)
         values = shown = None
@@ -143,7 +143,7 @@ class Informed:
             records,
             distances,
             who,
-            own[who],
+            row_of[who],
             self._at_least(release.manifest, len(names)),
             values,
             shown,
@@ -207,13 +207,13 @@ def _picked(
     records: Records,
     distances: Sequence[Distance],
     who: Ints,
-    own: Ints,
+    row_of: Ints,
     changes: int,
     values: Ints | None,
     shown: Ints | None,
 ) -> tuple[Ints, Floats, Floats | None]:
     """How many rows are nearest to each person, and the chances that one of them is the person's
-    ``own`` and has the person's value.
+    ``row_of`` and has the person's value.
     """
     q = 1 if shown is None else 1 + int(shown.max(initial=0))
     distinct, place = _different(records.rows)
@@ -227,7 +227,7 @@ def _picked(
         np.concatenate([np.zeros(0, np.int64), *nearest_rows]),
     )
     count = np.bincount(person, weights=times[row], minlength=len(who)).astype(np.int64)
-    identity = np.bincount(person, weights=row == place[own][person], minlength=len(who))
+    identity = np.bincount(person, weights=row == place[row_of][person], minlength=len(who))
     if values is None:
         return count, identity / count, None
     wanted = row * q + values[person]

@@ -186,15 +186,15 @@ class _Cells:
 
 
 def by_rows(
-    form: Perturbed, microdata: Microdata, own: Ints, chosen: Subsets, sample: int | None
+    form: Perturbed, microdata: Microdata, row_of: Ints, chosen: Subsets, sample: int | None
 ) -> Matching:
-    """Records match with equal values; ``own`` (n,): the row of everybody's own record, from 0,
+    """Records match with equal values; ``row_of`` (n,): the row of everybody's own record, from 0,
     which need not match; -1 for those who were not published.
     """
-    published = np.flatnonzero(own >= 0)
+    published = np.flatnonzero(row_of >= 0)
     who = drawn(published, sample)
     records = Records.of(form, microdata)
-    differ = bits_of(records.persons[who] != records.rows[own[who]])
+    differ = bits_of(records.persons[who] != records.rows[row_of[who]])
     cells = values = None
     if form.sensitive is not None:
         of_row, of_person = numbered(form.table[form.sensitive], microdata)
@@ -225,7 +225,9 @@ def by_buckets(
         )
     )
     who = people[np.isin(of_person, of_row)]
-    published, own = numbered(pl.Series([]) if groups.values is None else groups.values, microdata)
+    published, true_values = numbered(
+        pl.Series([]) if groups.values is None else groups.values, microdata
+    )
     bucket = places(form.table[BUCKET])[1]
     length = groups.distinct[bucket]
     row = np.repeat(np.arange(form.rows), length)
@@ -242,7 +244,7 @@ def by_buckets(
         who,
         differ,
         cells,
-        own[who],
+        true_values[who],
         chosen,
         outside=len(people) - len(who),
         of=microdata.rows,
@@ -344,8 +346,8 @@ def by_boxes(
     people = drawn(np.arange(microdata.rows), room if sample is None else sample)
     published = values = None
     if groups.values is not None:
-        published, own = numbered(groups.values, microdata)
-        values = own[people]
+        published, true_values = numbered(groups.values, microdata)
+        values = true_values[people]
         people, values = people[np.argsort(values, kind="stable")], np.sort(values)
     identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
     count = np.zeros(len(people), dtype=np.int64)

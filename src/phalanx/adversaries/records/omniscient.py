@@ -69,8 +69,8 @@ class Outcomes:
         changed = self.drawn.classes.own[tuples] != self.drawn.shown[rows]
         with np.errstate(divide="ignore"):
             logs = self._logs(tuples, rows, changed)
-        kept = logs > -np.inf
-        return tuples[kept], rows[kept], logs[kept]
+        is_possible = logs > -np.inf
+        return tuples[is_possible], rows[is_possible], logs[is_possible]
 
     @cached_property
     def _sets(self) -> tuple[Ints, Floats]:
@@ -266,8 +266,8 @@ class Omniscient:
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form = Perturbed.expect(release.form)
-        microdata, own = published_table(release, evidence)
-        drawn = self._drawn(release, form, microdata, own, evidence)
+        microdata, row_of = published_table(release, evidence)
+        drawn = self._drawn(release, form, microdata, row_of, evidence)
         outcomes = self._outcomes(_part(drawn, self.sample))
         believed = _posterior(outcomes, self.work)
         classes, everybody = outcomes.drawn.classes, len(drawn.classes.who)
@@ -280,14 +280,19 @@ class Omniscient:
             microdata,
             classes.who,
             (everybody, len(np.unique(classes.group))),
-            own,
+            row_of,
             values,
             shown,
             form.rows,
         )
 
     def _drawn(
-        self, release: Release, form: Perturbed, microdata: Microdata, own: Ints, evidence: Evidence
+        self,
+        release: Release,
+        form: Perturbed,
+        microdata: Microdata,
+        row_of: Ints,
+        evidence: Evidence,
     ) -> DrawnRows:
         """Everybody's own and published values; ReleaseError where the tables are missing or not
         those of the release.
@@ -314,7 +319,7 @@ class Omniscient:
                 f"the random output tables are not those of release {number} ({faults[0]}); use the"
                 " ledger that it was published with."
             )
-        drawn = DrawnRows.of(outputs, microdata, form, own + 1)
+        drawn = DrawnRows.of(outputs, microdata, form, row_of + 1)
         if unlike := drawn.unlike_groups():
             raise ReleaseError(
                 f"the random output tables are not those of release {number} ({unlike} group(s)"
@@ -332,7 +337,7 @@ class Omniscient:
         microdata: Microdata,
         who: Ints,
         of: tuple[int, int],
-        own: Ints,
+        row_of: Ints,
         values: Ints | None,
         shown: Ints | None,
         rows: int,
@@ -351,7 +356,7 @@ class Omniscient:
         )
         attribute = guessed = largest = None
         if values is not None and shown is not None:
-            person, value, mass = _by_value(pairs, p, shown[own[who]])
+            person, value, mass = _by_value(pairs, p, shown[row_of[who]])
             attribute = np.bincount(
                 person, weights=np.where(value == values[person], mass, 0), minlength=n
             )
@@ -397,9 +402,14 @@ def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
         Randomness.seeded(0).stream("groups").permutation(len(sizes))
     )  # measuring protects nobody, and who asks again shall see the same figures
     enough = int(np.searchsorted(np.cumsum(sizes[order]), sample)) + 1
-    kept = np.isin(classes.group, order[:enough])
-    part = replace(classes, who=classes.who[kept], group=classes.group[kept], own=classes.own[kept])
-    return replace(drawn, classes=part, shown=drawn.shown[kept], table=drawn.table[kept])
+    is_chosen = np.isin(classes.group, order[:enough])
+    part = replace(
+        classes,
+        who=classes.who[is_chosen],
+        group=classes.group[is_chosen],
+        own=classes.own[is_chosen],
+    )
+    return replace(drawn, classes=part, shown=drawn.shown[is_chosen], table=drawn.table[is_chosen])
 
 
 def _posterior(outcomes: Outcomes, work: int | None) -> Believed:

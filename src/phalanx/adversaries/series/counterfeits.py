@@ -234,7 +234,7 @@ class _View:
         """``seen``: the persons whom the method knows from before."""
         groups, (ids, sets) = Groups.of(release.generalized), values.of_groups(release.generalized)
         microdata = evidence.microdata[release.number]
-        own = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
+        true_values = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
         at = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)})
         rows = (
             _published(evidence.groups[release.number])
@@ -242,7 +242,7 @@ class _View:
             .join(numbered, on="person", how="left", maintain_order="left")
             .join(at, on=GROUP, how="left", maintain_order="left")
             .join(
-                pl.DataFrame({"person": microdata.persons, "true": own}),
+                pl.DataFrame({"person": microdata.persons, "true": true_values}),
                 on="person",
                 how="left",
                 maintain_order="left",
@@ -324,9 +324,9 @@ def _narrow(left: Sets, who: Ints, to: Sets) -> bool:
     anything was narrowed.
     """
     now = left[who] & to
-    kept = sizes(now) > 0
-    changed = bool((now[kept] != left[who[kept]]).any())
-    left[who[kept]] = now[kept]
+    is_open = sizes(now) > 0
+    changed = bool((now[is_open] != left[who[is_open]]).any())
+    left[who[is_open]] = now[is_open]
     return changed
 
 

@@ -311,9 +311,9 @@ def _true_values(
         microdata = evidence.microdata.get(release.number)
         if microdata is None or microdata.persons is None:
             continue
-        own = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
+        places = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
         beside = s.persons.to_frame("person").join(
-            pl.DataFrame({"person": microdata.persons, "own": own}),
+            pl.DataFrame({"person": microdata.persons, "own": places}),
             on="person",
             how="left",
             maintain_order="left",

@@ -266,18 +266,20 @@ def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
     beliefs, masses = believed.copy(), [fit.law for fit in fits]
     for _ in range(SWEEPS):
         for i, (sighting, fit) in enumerate(zip(seen.each, fits, strict=True)):
-            own = beliefs[sighting.who]
-            mass: Floats = masses[i] * _ratio(own.ravel(), _of_values(fit, masses[i], own))[fit.key]
+            belief = beliefs[sighting.who]
+            mass: Floats = (
+                masses[i] * _ratio(belief.ravel(), _of_values(fit, masses[i], belief))[fit.key]
+            )
             of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
                 np.float64
             )
             # whoever has no value left in this release, as it contradicts the others, is left as
             # they were
             masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
-            fitted = _of_values(fit, masses[i], own).reshape(own.shape)
-            there = fitted.sum(axis=1, keepdims=True) > 0
-            beliefs[sighting.who] = np.where(there, _scaled(fitted), own)
-            masses[i] = np.where(there.ravel()[fit.person], masses[i], fit.law)
+            fitted = _of_values(fit, masses[i], belief).reshape(belief.shape)
+            has_mass = fitted.sum(axis=1, keepdims=True) > 0
+            beliefs[sighting.who] = np.where(has_mass, _scaled(fitted), belief)
+            masses[i] = np.where(has_mass.ravel()[fit.person], masses[i], fit.law)
     return beliefs
 
 

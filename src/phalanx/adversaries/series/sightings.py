@@ -106,9 +106,9 @@ class Sightings:
                 .join(numbered, on="person", how="left", maintain_order="left")["who"]
                 .to_numpy()
             )
-            own = values.places(table.sensitive.domain.values)[table.sensitive.codes[rows]]
-            changed[who] |= (true[who] >= 0) & (true[who] != own)
-            true[who] = own
+            true_values = values.places(table.sensitive.domain.values)[table.sensitive.codes[rows]]
+            changed[who] |= (true[who] >= 0) & (true[who] != true_values)
+            true[who] = true_values
             place = (
                 np.zeros(0, dtype=np.int64)
                 if h.groups.values is None

@@ -66,7 +66,7 @@ def _silenced() -> Iterator[None]:
     """
     with _one_at_a_time:
         try:
-            kept = os.dup(2)
+            descriptor = os.dup(2)
         except OSError:  # no standard error, so nothing to silence
             yield
             return
@@ -76,8 +76,8 @@ def _silenced() -> Iterator[None]:
             os.close(nowhere)
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(descriptor, 2)
+            os.close(descriptor)
 
 
 def check_size(path: Path, cells: int, size: int) -> None:

@@ -132,14 +132,14 @@ def to_remember(table: Table, state: State) -> dict[str, pl.DataFrame]:
         for row, values in cohort.carries.items()
         for value in sorted(values, key=str)
     ]
-    there = pl.DataFrame(
+    members_present = pl.DataFrame(
         {
             "person": keys.head(table.rows),
             "release": np.full(table.rows, table.releases + 1, dtype=np.int64),
             "hidden": state.hidden[: table.rows],
         }
     )
-    remember = {PRESENT: there}
+    remember = {PRESENT: members_present}
     if members:
         schema = {"person": pl.Binary, "cohort": pl.Int64}
         remember[MEMBERS] = pl.DataFrame(members, schema=schema, orient="row")

@@ -53,8 +53,10 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
         taken.setdefault(row, set()).add(held.names[code])
     for row, carries in _in_cohorts(state):
         if carries and table.of_sets:
-            own = table.microdata.sensitive
-            taken[row] = set(str(own.domain.values[int(own.codes[row])]).split(SEPARATOR)) - carries
+            column = table.microdata.sensitive
+            taken[row] = (
+                set(str(column.domain.values[int(column.codes[row])]).split(SEPARATOR)) - carries
+            )
     shown = suppress(table.microdata, taken, emptied)
     form, published_id = _form(table, shown, state, exposed, stream)
     groups = np.where(exposed.place == NOWHERE, 0, published_id[exposed.place])

@@ -90,8 +90,8 @@ class Statistics:
         old, known = self.carried, len(self.carried.persons)
         everybody = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
         hosted = np.full(len(everybody), kernels.NOWHERE, dtype=np.int64)
-        there = self.place != _UNKNOWN
-        hosted[self.place[there]] = group[there]
+        is_known = self.place != _UNKNOWN
+        hosted[self.place[is_known]] = group[is_known]
         hosted[known:] = group[new]
         starts = np.concatenate([old.starts, np.full(len(new), old.starts[-1])])
         before = Pairs(starts, old.value, old.survival, old.times)
@@ -104,10 +104,10 @@ class Statistics:
         """The pairs of the rows' persons: first place of each row (n + 1,), and where ``carried``
         holds each pair.
         """
-        begins, there = self.carried.starts, self.place != _UNKNOWN
-        place = np.where(there, self.place, 0)
+        begins, is_known = self.carried.starts, self.place != _UNKNOWN
+        place = np.where(is_known, self.place, 0)
         first, end = begins[place], begins[np.minimum(place + 1, len(begins) - 1)]
-        counts = np.where(there, end - first, 0)
+        counts = np.where(is_known, end - first, 0)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return starts, np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
 

@@ -336,8 +336,8 @@ def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Ran
         emptied[rows] = True
         if not len(chosen):
             continue
-        there = np.isin(waiting, chosen)
-        shown, others = waiting[there], waiting[~there]
+        is_chosen = np.isin(waiting, chosen)
+        shown, others = waiting[is_chosen], waiting[~is_chosen]
         hidden = len(coins.bernoulli(rest.coin(len(shown)), 1)) or not rest.may_be_hidden(others)
         made = None if hidden else _cut_class(table, crowd, shown, groups)
         if made is None:

@@ -106,23 +106,25 @@ def check_named(
     """
     held = _held(column.domain)
     rows = np.bincount(column.codes, minlength=len(column.domain))
-    there = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
+    values_held = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
     for key, values in named.items():
-        for value, is_there in zip(values, _is_among(values, there), strict=True):
+        for value, is_there in zip(values, _is_among(values, values_held), strict=True):
             if not is_there and value not in expected:
-                near = did_you_mean(str(value), there.cast(pl.String).to_list()) or "."
+                near = did_you_mean(str(value), values_held.cast(pl.String).to_list()) or "."
                 raise PlanError(
                     f"[method] {key} names {value!r}, which no row has{near} Correct it, or list it"
                     " in expected_later too if it is yet to come."
                 )
 
 
-def _is_among(values: Sequence[Any], there: pl.Series) -> list[bool]:
+def _is_among(values: Sequence[Any], values_held: pl.Series) -> list[bool]:
     """Which values of a plan are among those of a column, as the column's type reads them."""
     if not values:
         return []
-    read = pl.concat([_read(pl.Series([value], strict=False), there.dtype) for value in values])
-    return read.is_in(there.implode()).fill_null(value=False).to_list()
+    read = pl.concat(
+        [_read(pl.Series([value], strict=False), values_held.dtype) for value in values]
+    )
+    return read.is_in(values_held.implode()).fill_null(value=False).to_list()
 
 
 def _read(value: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -168,8 +168,8 @@ class MutualCover:
         drawn = drawn_codes(tables, draw(tables, order, rng), microdata)
         form, row = perturb(microdata, drawn, rng.stream("perturb"))
         outputs = self._evidence(microdata, tables, row, order)
-        kept = outputs.frames(memory.releases + 1) if self.keep_tables else {}
-        return Draft(form=form, groups=row, evidence=outputs, remember=kept)
+        tables_kept = outputs.frames(memory.releases + 1) if self.keep_tables else {}
+        return Draft(form=form, groups=row, evidence=outputs, remember=tables_kept)
 
     def _refuse(self, microdata: Microdata) -> None:
         """What a table cannot give, before any work."""

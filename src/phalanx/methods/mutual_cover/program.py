@@ -189,11 +189,11 @@ def change_by_turns(layout: Layout, delta: Fraction, changes: int, g: int, table
     problems, (types, first), d = layout.problems, layout.types, layout.attributes
     asked = [problems.of(p) for p in layout.tables[g].tolist()]
     parts = [problems.part(table, p) for p in layout.tables[g].tolist()]
-    own, left = types[first[g] : first[g + 1]], list(range(d))
+    own_classes, left = types[first[g] : first[g + 1]], list(range(d))
     for turn in range(1, changes + 1):
-        stays = np.stack([np.diagonal(p)[own[:, a]] for a, p in enumerate(parts)], axis=1)
+        stays = np.stack([np.diagonal(p)[own_classes[:, a]] for a, p in enumerate(parts)], axis=1)
         others = {a: d - turn - (stays.sum(axis=1) - stays[:, a]) for a in left}
-        solved = {a: _capped(*asked[a], own[:, a], others[a], delta) for a in left}
+        solved = {a: _capped(*asked[a], own_classes[:, a], others[a], delta) for a in left}
         dearer = {a: cost - _cost([asked[a]], [parts[a]]) for a, (cost, _) in solved.items()}
         best = min(left, key=dearer.__getitem__, default=-1)
         if best < 0 or not math.isfinite(dearer[best]):
@@ -204,13 +204,13 @@ def change_by_turns(layout: Layout, delta: Fraction, changes: int, g: int, table
 
 
 def _capped(
-    counts: Ints, distances: Floats, own: Ints, room: Floats, delta: Fraction
+    counts: Ints, distances: Floats, own_classes: Ints, room: Floats, delta: Fraction
 ) -> tuple[float, Floats]:
-    """The tables of one attribute in which the own value of every tuple (its class in ``own``) has
+    """The tables of one attribute in which the own value of every tuple (its class in ``own_classes``) has
     at most what there is ``room`` for, and their cost.
     """
     cap = np.ones(len(counts))
-    np.minimum.at(cap, own, room)
+    np.minimum.at(cap, own_classes, room)
     table = np.zeros(len(counts) ** 2)
     if (cap < -_LESS).any():
         return math.inf, table
@@ -273,8 +273,8 @@ def together_by_highs(
                 solver.addRow(least, 0.0, k, column, share)
         first.append(at + k * k)
     sizes, before = [len(c) for c in counts], solver.getNumRow()
-    for own in types.tolist():
-        stays = [at + i * (k + 1) for at, i, k in zip(first, own, sizes, strict=False)]
+    for own_classes in types.tolist():
+        stays = [at + i * (k + 1) for at, i, k in zip(first, own_classes, sizes, strict=False)]
         cells = np.array(stays, dtype=np.int32)
         solver.addRow(least, len(sizes) - changes - _LESS, len(cells), cells, np.ones(len(cells)))
     solver.run()

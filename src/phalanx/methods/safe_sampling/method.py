@@ -274,13 +274,13 @@ class SafeSampling:
         Mapping[str, pl.DataFrame]
             The table of what was spent, a row.
         """
-        (own,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
+        (guarantee,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
         return {
             _SPENT: pl.DataFrame(
                 {
                     "mark": [f"entered again {digest}"],
-                    "epsilon": [str(own["epsilon"])],
-                    "delta": [str(own["delta"])],
+                    "epsilon": [str(guarantee["epsilon"])],
+                    "delta": [str(guarantee["delta"])],
                 }
             )
         }
@@ -428,7 +428,7 @@ def publish_sample(
     published, shape (n,), for the check that forgets it.
     """
     image, images = scheme.images(microdata, sample)
-    counts, kept = kernel.crowded(image, np.zeros(images.height, dtype=np.int64), k)
+    counts, is_published = kernel.crowded(image, np.zeros(images.height, dtype=np.int64), k)
     crowds = np.flatnonzero(counts)
     form, place = recode(
         images[pl.Series(crowds, dtype=pl.UInt32)],
@@ -439,5 +439,5 @@ def publish_sample(
     number = np.zeros(images.height + 1, dtype=np.int64)
     number[crowds] = place
     groups = np.zeros(microdata.rows, dtype=np.int64)
-    groups[sample] = number[kept]
+    groups[sample] = number[is_published]
     return form, groups

@@ -144,12 +144,12 @@ class Division:
 
     def sensitivity(self, box: Box) -> int:
         """The largest W that any part of the box, or the box itself, can have, at least 1."""
-        own = self.keeps(box)
+        information = self.keeps(box)
         return max(
             [
                 1,
                 *(
-                    own - ways.keeps(side) + ways.most(side)
+                    information - ways.keeps(side) + ways.most(side)
                     for ways, side in zip(self.ways, box, strict=True)
                 ),
             ]
@@ -170,13 +170,13 @@ class Division:
         the score by 0 or W(c); W(c) is made of what is declared, and no larger than
         :meth:`sensitivity`. Everything is a whole number.
         """
-        own, fixed = self.keeps(box), self.fixed[rows]
+        information, fixed = self.keeps(box), self.fixed[rows]
         together = kernel.child_excess(fixed, np.zeros(len(rows), dtype=np.int32), 1, self.crowd)
         after = [
-            ways.scores(side, own - ways.keeps(side), fixed, rows, self.crowd)
+            ways.scores(side, information - ways.keeps(side), fixed, rows, self.crowd)
             for ways, side in zip(self.ways, box, strict=True)
         ]
-        return np.concatenate([own * together, *after])
+        return np.concatenate([information * together, *after])
 
     def divided(
         self, box: Box, rows: Ints, chosen: int, deeper: Callable[[Box, Ints], Part]

@@ -296,8 +296,8 @@ class Slicing:
             if self.generalize_columns_k is None
             else column_boxes(microdata, columns, self.generalize_columns_k)
         )
-        kept = self._kept(microdata, columns, rng)
-        shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
+        eligible_rows = self._kept(microdata, columns, rng)
+        shown = microdata if len(eligible_rows) == microdata.rows else microdata.take(eligible_rows)
         coded = Coded.of(shown, columns, boxes)
         self._check_eligible(shown, coded, columns)
         buckets = self._buckets(shown, coded, columns, rng)
@@ -305,8 +305,8 @@ class Slicing:
             shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact
         )
         groups = np.zeros(microdata.rows, dtype=np.int64)
-        groups[kept] = published[buckets]
-        absent = microdata.rows - len(kept)
+        groups[eligible_rows] = published[buckets]
+        absent = microdata.rows - len(eligible_rows)
         return Draft(
             form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {}
         )

@@ -232,14 +232,14 @@ def grow(
             # Whether taken or passed over, it is not looked at again.
             near[best] = near[candidates - 1]
             candidates -= 1
-            own = shares.starts[row + 1] - shares.starts[row]
-            if used + own > limits.values:
+            number_of_shares = shares.starts[row + 1] - shares.starts[row]
+            if used + number_of_shares > limits.values:
                 continue
             after = np.ceil(_would_demand(row, size, used, limits.least, grown, shares))
             if after > max(need, highest):
                 continue
             used = _add(row, size, used, grown, shares)
-            size, need, holders = size + 1, max(need, after), holders + (own > 0)
+            size, need, holders = size + 1, max(need, after), holders + (number_of_shares > 0)
             for q in range(d):
                 low[q] = min(low[q], positions[row, q])
                 high[q] = max(high[q], positions[row, q])

@@ -259,7 +259,7 @@ def holds_shares(
     """Whether ``order[start:end]`` hold no more than a group of ``size`` rows may under the ratios
     in ``room``.
     """
-    counts, kept = room.counts, True
+    counts, holds = room.counts, True
     for i in range(start, end):
         for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
             counts[shares.codes[j]] += 1
@@ -267,9 +267,9 @@ def holds_shares(
         for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
             v = shares.codes[j]
             if counts[v] > 0:
-                kept = kept and counts[v] * room.ratio[v] <= size
+                holds = holds and counts[v] * room.ratio[v] <= size
                 counts[v] = 0
-    return bool(kept)
+    return bool(holds)
 
 
 @_kernel
@@ -285,12 +285,12 @@ def holds_rule(order: Ints, start: int, end: int, size: int, asked: Asked, room:
             distinct += 1
         counts[v] += 1
     of = size if rule.diversity == FREQUENCY else end - start
-    kept = close(counts, values, distinct, end - start, rule, room.scratch) and diverse(
+    holds = close(counts, values, distinct, end - start, rule, room.scratch) and diverse(
         counts, values, distinct, of, rule, room.scratch
     )
     for i in range(distinct):
         counts[values[i]] = 0
-    return bool(kept)
+    return bool(holds)
 
 
 @_kernel
@@ -307,10 +307,10 @@ def _holds(
     """Whether ``order[start:end]`` keep what a group of ``size`` rows must, under the ratios in
     ``room`` and the rule.
     """
-    kept = holds_shares(order, start, end, size, shares, room)
-    if kept and is_about(asked.rule):
-        kept = holds_rule(order, start, end, size, asked, room)
-    return bool(kept)
+    holds = holds_shares(order, start, end, size, shares, room)
+    if holds and is_about(asked.rule):
+        holds = holds_rule(order, start, end, size, asked, room)
+    return bool(holds)
 
 
 @_kernel

@@ -103,21 +103,21 @@ def sides_keep(
     :func:`count_here`.
     """
     size, counts, values = stop - start, sides.counts, sides.values
-    kept = cut.left >= rule.k and size - cut.left >= rule.k
-    if not kept or distinct == 0:
-        return bool(kept)
+    holds = cut.left >= rule.k and size - cut.left >= rule.k
+    if not holds or distinct == 0:
+        return bool(holds)
     _tally_left(table.codes[cut.attribute, start:stop], table.codes[-1, start:stop], cut, counts)
     for side in range(2):
         part = cut.left if side == 0 else size - cut.left
-        kept = (
-            kept
+        holds = (
+            holds
             and close(counts, values, distinct, part, rule, sides.scratch)
             and diverse(counts, values, distinct, part, rule, sides.scratch)
         )
         for i in range(distinct):
             v = values[i]
             counts[v] = sides.here[v] - counts[v] if side == 0 else 0
-    return bool(kept)
+    return bool(holds)
 
 
 @_kernel

@@ -21,13 +21,13 @@ Ints = npt.NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _value(units: Ints, row: int, k: int, own: int, number: int) -> int:
-    """The class that a ``number`` below what a tuple gives to others falls on; ``own`` is passed
+def _value(units: Ints, row: int, k: int, own_class: int, number: int) -> int:
+    """The class that a ``number`` below what a tuple gives to others falls on; ``own_class`` is passed
     over, -1 for none. Its row of the table begins at ``row``.
     """
     j = 0
     while True:
-        part = 0 if j == own else units[row + j]
+        part = 0 if j == own_class else units[row + j]
         if number < part or j == k - 1:
             return j
         number -= part

@@ -167,14 +167,14 @@ def _together(
             a = block[entering]
             lo, hi = first[a], first[a + 1]
             size = hi - lo
-            own = entering - lo
+            own_variable = entering - lo
             cover(c[lo:hi], delta, orders[entering, :size], w[:size])
             for i in range(size):
                 full[lo + i] = w[i]
-                coming += c[lo + i] * w[i] * d[at[a] + i * size + own]
+                coming += c[lo + i] * w[i] * d[at[a] + i * size + own_variable]
             for t in range(len(types)):
-                if types[t, a] == own:
-                    full[k + t] = w[own]
+                if types[t, a] == own_variable:
+                    full[k + t] = w[own_variable]
         else:
             full[entering] = 1.0
         reached = 0

@@ -53,12 +53,12 @@ def _mass(c: Ints, n: Ints, j: int) -> int:
 @_kernel
 def _keeps(c: Ints, n: Ints, num: int, den: int, d: int) -> bool:
     """Whether rows sum to ``d`` and columns keep delta-probability, in integers."""
-    kept = True
+    holds = True
     for i in range(len(c)):
-        kept = kept and n[i].sum() == d and n[i].min() >= 0
+        holds = holds and n[i].sum() == d and n[i].min() >= 0
     for j in range(len(c)):
-        kept = kept and n[:, j].max() <= _allowed(_mass(c, n, j), num, den)
-    return kept
+        holds = holds and n[:, j].max() <= _allowed(_mass(c, n, j), num, den)
+    return holds
 
 
 @_kernel

@@ -82,7 +82,7 @@ def crowded(image: Ints, counts: Ints, k: int) -> tuple[Ints, Ints]:
     for j in range(len(counts)):
         if counts[j] < k:
             counts[j] = 0
-    kept = np.empty_like(image)
+    is_published = np.empty_like(image)
     for i in range(len(image)):
-        kept[i] = image[i] if counts[image[i]] > 0 else -1
-    return counts, kept
+        is_published[i] = image[i] if counts[image[i]] > 0 else -1
+    return counts, is_published

@@ -174,9 +174,9 @@ def _bounded(
     while other >= 0:  # and of the other buckets of L[t]
         if other != e:
             b = lists.of_bucket[other]
-            own = buckets.cells[b : b + buckets.held[b]]
-            begin = np.searchsorted(own, np.int32(first[q]))
-            end = np.searchsorted(own, np.int32(first[q + 1]))
+            bucket_cells = buckets.cells[b : b + buckets.held[b]]
+            begin = np.searchsorted(bucket_cells, np.int32(first[q]))
+            end = np.searchsorted(bucket_cells, np.int32(first[q + 1]))
             for k in range(b + begin, b + end):
                 weight = lists.weight[other] * buckets.counts[k]
                 by_shares[s[buckets.cells[k]]] += weight
@@ -184,16 +184,16 @@ def _bounded(
                 shares += weight
                 rows += weight * buckets.rows[b]
         other = lists.next_there[other]
-    kept = not tuples.in_each[t] and shares > TINY and rows > TINY
+    holds = not tuples.in_each[t] and shares > TINY and rows > TINY
     most_shares, most_rows = rule.l_den * shares * (1 - MARGIN), rule.l_den * rows * (1 - MARGIN)
     for cell in range(first[q], first[q + 1]):  # line 8: p(t, s) of each s
         if rule.l_num * by_shares[s[cell]] > most_shares:
-            kept = False
+            holds = False
         if rule.l_num * by_rows[s[cell]] > most_rows:
-            kept = False
+            holds = False
     for cell in range(first[q], first[q + 1]):
         by_shares[s[cell]], by_rows[s[cell]] = 0.0, 0.0
-    return kept
+    return holds
 
 
 @_kernel

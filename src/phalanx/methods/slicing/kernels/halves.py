@@ -146,12 +146,12 @@ def half_keeps(halves: Halves, half: int, cells: Cells, rule: Rule) -> bool:
                 listed[distinct] = cells.s[other]
                 counts[cells.s[other]] = times[half, other]
                 distinct += 1
-        kept = close(counts, listed, distinct, size, rule, halves.scratch) and diverse(
+        holds = close(counts, listed, distinct, size, rule, halves.scratch) and diverse(
             counts, listed, distinct, size, rule, halves.scratch
         )
         for j in range(distinct):
             counts[listed[j]] = 0
-        if not kept:
+        if not holds:
             return False
     return True
 

@@ -80,14 +80,14 @@ def tuple_partition(
                 continue
             count_halves(table, start, stop, cut, cells, halves)
             if over_all:
-                kept = diversity_check(start, cells, halves, rule, tuples, buckets, lists)  # 5
-                if kept:
+                holds = diversity_check(start, cells, halves, rule, tuples, buckets, lists)  # 5
+                if holds:
                     lists = replace(start, halves, tuples, buckets, lists)
                 forget_bad(cells, halves, buckets)
             else:
-                kept = half_keeps(halves, 0, cells, rule) and half_keeps(halves, 1, cells, rule)
+                holds = half_keeps(halves, 0, cells, rule) and half_keeps(halves, 1, cells, rule)
             forget_halves(table, start, stop, cells, halves)
-            if kept:
+            if holds:
                 make(table, nodes, start, stop, cut)  # line 6
                 done += 1
                 break
