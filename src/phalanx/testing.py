@@ -167,7 +167,7 @@ def check_guarantee(
 
 
 def check_form(form: Form) -> None:
-    """Whether a form can be written to a folder and read again by whoever has the package.
+    """Whether a form can be written to a folder and read again by anyone who has the package.
 
     It is found by its kind; each table has the columns of its header; as Parquet and as CSV it is
     read back as it was, and with a file too many, or one too few, it is refused; it has no faults;

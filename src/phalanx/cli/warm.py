@@ -17,7 +17,7 @@ def warm(
 ) -> None:
     """Compile the kernels of the methods, and say where they lie.
 
-    Run it once as whoever installed Phalanx, where those who use it may not write to the
+    Run it once as the user who installed Phalanx, where those who use it may not write to the
     installation (a container, a service user). JSON keys: place, kept, methods (each name,
     seconds), kernels.
     """

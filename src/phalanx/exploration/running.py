@@ -18,7 +18,7 @@ _ALONE: Final = {"POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_T
 def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     """The place of a task and its answer, as they come; None where its process died of it.
 
-    Whoever stops asking ends the processes.
+    To stop asking ends the processes.
     """
     waiting: SimpleQueue[tuple[int, Task]] = SimpleQueue()
     queue: SimpleQueue[tuple[int, Mapping[str, Any] | None]] = SimpleQueue()

@@ -21,7 +21,7 @@ class AnatomyDiversity:
     """In no bucket has a sensitive value more than 1/l of the bucket's tuples; PlanError where l is
     below 1.
 
-    Whoever knows all quasi-identifiers of a person finds the person's bucket, as these are
+    Anyone who knows all quasi-identifiers of a person finds the person's bucket, as these are
     published as they are, and links them with a value with at most this. That a person is in the
     table at all is not hidden.
     """

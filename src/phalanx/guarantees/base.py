@@ -170,7 +170,7 @@ class Limited(Protocol):
         *,
         reidentified: float | None = None,
     ) -> Iterator[tuple[str, str]]:
-        """What whoever hands out this release must know, as (headline, sentence).
+        """What anyone who hands out this release must know, as (headline, sentence).
 
         ``earlier`` are the manifests of the releases before it; ``reidentified`` is the share of
         persons whose row an adversary names who knows how the release was made, where that was

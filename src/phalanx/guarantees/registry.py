@@ -29,7 +29,7 @@ OURS: Final[Mapping[str, str]] = {
     "mutual-cover": "phalanx.guarantees.mutual_cover.guarantee:MutualCover",
     "differential-privacy": "phalanx.guarantees.differential_privacy.guarantee:DifferentialPrivacy",
 }
-"""What ``pyproject.toml`` lists too, so that whoever looks for entry points finds all of them
+"""What ``pyproject.toml`` lists too, so that anyone who looks for entry points finds all of them
 alike.
 """
 KNOWN: Final = Installed("phalanx.guarantees", OURS)

@@ -17,7 +17,7 @@ from typing import Final
 from phalanx.errors import PhalanxError
 
 BESIDE: Final = Path(__file__).parents[1]
-"""The package, in whose folders numba keeps what it compiles; whoever may write there may change
+"""The package, in whose folders numba keeps what it compiles; anyone who may write there may change
 the source, too.
 """
 _TEMPORARY: Final = "phalanx-kernels-"

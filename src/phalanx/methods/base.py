@@ -334,7 +334,7 @@ def registered() -> dict[str, EntryPoint]:
 
 def offers() -> dict[str, Offer]:
     """What each installed method says of itself, by name; a method without an offer must be named
-    by whoever wants it.
+    by anyone who wants it.
     """
     return {name: cls.offer for name, cls in KNOWN.items() if isinstance(cls, Offered)}
 

@@ -326,7 +326,7 @@ def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Ba
 
 @cache
 def _template() -> "Template":
-    """Compiled once per process, and imported only by whoever writes a report."""
+    """Compiled once per process, and imported only by anyone who writes a report."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -340,7 +340,7 @@ class Replay:
         ]
 
     def limit(self, value: int) -> Fraction:
-        """How probable the requirement lets a value be, for whoever goes by a group's shares; 0
+        """How probable the requirement lets a value be, for anyone who goes by a group's shares; 0
         where it says nothing.
         """
         asked, totals = self.requirement, self.hosts.groups.totals

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a group must keep, by the manifest of the method that made it, judged value by value:
-written anew, for whoever replays the method.
+written anew, for anyone who replays the method.
 """
 
 from collections.abc import Mapping

@@ -273,7 +273,7 @@ def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
             of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
                 np.float64
             )
-            # whoever has no value left in this release, as it contradicts the others, is left as
+            # anyone who has no value left in this release, as it contradicts the others, is left as
             # they were
             masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
             fitted = _of_values(fit, masses[i], belief).reshape(belief.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting: who must be in which bucket of a sliced release, for whoever knows everybody's
+"""Counting: who must be in which bucket of a sliced release, for anyone who knows everybody's
 quasi-identifiers.
 
 A tuple that n persons have is in its matching buckets n times in all, and each value of a column is

@@ -464,7 +464,7 @@ def _of_group(groups: Groups, g: int) -> Distribution:
 
 
 def _kept(name: str, bound: Fraction, figure: Fraction, view: View, where: int) -> Verdict:
-    """Each bucket by itself keeps the promise, for whoever has some quasi-identifiers of the
+    """Each bucket by itself keeps the promise, for anyone who has some quasi-identifiers of the
     sensitive column there.
     """
     note = (

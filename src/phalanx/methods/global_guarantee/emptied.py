@@ -2,7 +2,7 @@
 """Which rows are published without a value, so that nobody learns more of them than 1/l (``grouping
 = "balanced"``).
 
-Whoever knows how often a value stands in a table subtracts what is shown, and knows how often it
+Anyone who knows how often a value stands in a table subtracts what is shown, and knows how often it
 stands in the rest. So the rest may hold no more than 1/l of any value, as if it were a group. Rows
 are published class by class, those who demand least first. Each time the rows that wait are parted,
 by what is public and by how often values stand in all of them, into a class to be shown and the

@@ -225,7 +225,7 @@ class GlobalGuarantee:
     @property
     def holds_if_method_known(self) -> bool:
         """Balanced groups follow from quasi-identifiers and earlier releases. What cohorts do not show
-        is told to whoever knows how often a permanent value stands in the table.
+        is told to anyone who knows how often a permanent value stands in the table.
         """
         return self.grouping == "balanced" and not self.permanent
 

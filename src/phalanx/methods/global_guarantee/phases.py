@@ -227,7 +227,7 @@ def _spent(table: Table, asked: Demands) -> Bools:
 
 
 def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> State:
-    """Balanced groups; whoever may not be shown is published without a value in other groups."""
+    """Balanced groups; anyone who may not be shown is published without a value in other groups."""
     if table.rules.permanent:
         state = _cut_cohorts(table, crowd, state)
         crowd = replace(crowd, held=table.held.only(~table.held.permanent[table.held.codes]))

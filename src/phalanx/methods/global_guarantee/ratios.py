@@ -205,7 +205,7 @@ def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
 
 def shares(budget: float, chances: Sequence[float]) -> list[float]:
     """All x_j for one budget and the weights ``chances``, by bisection on lambda: the closed form
-    as it is written, for whoever wants to see the plan of a person.
+    as it is written, for anyone who wants to see the plan of a person.
 
     >>> [round(x, 6) for x in shares(log(2), [1, 1])]
     [0.346574, 0.346574]

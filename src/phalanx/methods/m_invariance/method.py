@@ -74,7 +74,7 @@ class MInvariance:
     balancing: Balancing = "exact"
     """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple
     where one can be spared; the paper's way needs hardly any counterfeits, and names values and
-    persons to whoever knows the method.
+    persons to anyone who knows the method.
     """
     regions: int | Literal["auto"] = 1
     """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be laid beside published files, by whoever checks or attacks them."""
+"""What may be laid beside published files, by anyone who checks or attacks them."""
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@
 Every cut divides a node into equally large parts, at a place that quasi-identifiers and coins alone
 decide. It is made if every part may be a group, and that is judged by one rule for all parts. Where
 it fails, the parts are not forgotten: they become *blocks* of the node, and every later cut divides
-each block, so that each part of it has an equal share of every block. So whoever sees that a cut
+each block, so that each part of it has an equal share of every block. So anyone who sees that a cut
 failed, and knows this code, can exchange the blocks (in all parts at once) without a change of what
 is seen: each member of a published group is equally likely to hold each of its values.
 
