@@ -141,7 +141,7 @@ def all_of_it(ward: Any, name: str, role: str, source: dict[str, str], method: s
     if published.code:
         assert not list(ward.path.glob("out/*"))
         return
-    page = (ward.path / "out" / "ward-1.html").read_text(encoding="utf-8")
+    page = (ward.path / "out" / "reports" / "ward-1.html").read_text(encoding="utf-8")
     assert page.endswith("</html>")
     original = source.get("path", "t.parquet")
     beside = ("--original", original)

@@ -404,7 +404,7 @@ def test_a_locked_ledger(ward, monkeypatch: pytest.MonkeyPatch) -> None:
         other.stdin.close()
     assert said.code == 2
     assert "is locked by another publisher; try again" in said.err
-    assert sorted(p.name for p in (ward.path / "out").iterdir()) == ["ward-1", "ward-1.html"]
+    assert sorted(p.name for p in (ward.path / "out").iterdir()) == ["reports", "ward-1"]
     assert ward.publish("--quiet").code == 0
 
 

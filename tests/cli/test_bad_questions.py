@@ -16,7 +16,7 @@ ASKED = {
     "the folder of the releases": (("verify", "out"), "is not a release folder"),
     "a release twice": ((*OURS, "out/ward-1"), "one release is given twice"),
     "releases of two series": ((*OURS, "out/clinic-1"), "of different series (clinic, ward)"),
-    "a report": (("verify", "out/ward-1.html"), "is a file, not a release folder"),
+    "a report": (("verify", "out/reports/ward-1.html"), "is a file, not a release folder"),
     "a name that no system takes": (("verify", "x" * 300), "cannot be used (file name too long)"),
     "no ledger": ((*OURS, "--ledger", "wrad.db"), "there is no ledger"),
     "a table for a ledger": ((*OURS, "--ledger", "t.csv"), "is not a ledger but some other file"),

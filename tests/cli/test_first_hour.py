@@ -71,7 +71,7 @@ def test_an_empty_release_is_called_empty(ward) -> None:
     ward.plan(method=SAMPLED.format(more="allow_empty = true"))
     said = ward.publish()
     assert said.code == 0 and said.out.startswith("NO ROW IS PUBLISHED")
-    page = (ward.path / "out" / "ward-1.html").read_text(encoding="utf-8")
+    page = (ward.path / "out" / "reports" / "ward-1.html").read_text(encoding="utf-8")
     assert (
         '<p class="status fails">No row is published' in page and 'class="status holds"' not in page
     )
@@ -92,7 +92,7 @@ def test_the_terminal_counts_what_the_report_counts(ward, method: str) -> None:
     """
     ward.plan(method=method)
     out = ward.publish().out
-    page = (ward.path / "out" / "ward-1.html").read_text(encoding="utf-8")
+    page = (ward.path / "out" / "reports" / "ward-1.html").read_text(encoding="utf-8")
     terminal, report = (
         re.search(r"checked: +(\d+) checks of the written files hold(?:; (\d+) part)?", out),
         re.search(r"Yes: all (\d+) checks of the published files hold(?:; (\d+) part)?", page),
@@ -102,16 +102,20 @@ def test_the_terminal_counts_what_the_report_counts(ward, method: str) -> None:
 
 
 def test_releases_are_verified_by_the_command_that_one_types(ward) -> None:
-    """``releases/name-*`` names the reports beside the folders, too; they are passed over with a
-    note, for verify as for attack.
+    """``releases/name-*`` names the releases and nothing else; of ``releases/*`` the folder of the
+    reports is passed over with a note, for verify as for attack.
     """
     assert ward.publish().code == ward.publish().code == 0
     named = sorted(str(path) for path in (ward.path / "out").glob("ward-*"))
-    assert len(named) == 4
+    assert len(named) == 2
+    said = ward.call("verify", *named)
+    assert (said.code, said.err) == (0, "")
+    named = sorted(str(path) for path in (ward.path / "out").glob("*"))
+    assert len(named) == 3
     said = ward.call("verify", *named)
     assert (said.code, said.err) == (
         0,
-        "phalanx: 2 report(s) beside the releases are passed over.\n",
+        "phalanx: the reports beside the releases are passed over.\n",
     )
     assert ward.call("verify", *named, "--json").code == 0
     said = ward.call(
@@ -127,7 +131,7 @@ def test_releases_are_verified_by_the_command_that_one_types(ward) -> None:
     )
     assert said.code == 0 and "passed over" in said.err
     (ward.path / "other.html").write_text("no report of ours")
-    said = ward.call("verify", named[0], "other.html")
+    said = ward.call("verify", named[-1], "other.html")
     assert said.code == 2 and "other.html is not a release folder" in said.err
 
 

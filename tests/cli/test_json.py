@@ -138,7 +138,7 @@ def made_up_demo(to: Path) -> demo.Demo:
         rows=19609,
         persons=6127,
         outcomes=ways,
-        report=to / "releases" / "remembering-5.html",
+        report=to / "releases" / "reports" / "remembering-5.html",
         picture=to / "exposed.svg",
         seconds=8.0,
     )

@@ -24,7 +24,7 @@ def test_the_page_for_inside_has_what_was_lost(ward, published) -> None:
     """
     said = ward.call("report", published, "--for", "internal", *ORIGINAL, "--to", "in.html")
     assert (said.code, said.out, said.err) == (0, "report:    in.html\n", "")
-    for page in ("in.html", "out/ward-1.html"):
+    for page in ("in.html", "out/reports/ward-1.html"):
         text = (ward.path / page).read_text()
         assert "For inside, not to be handed out." in text and "marks: original" in text
         assert (

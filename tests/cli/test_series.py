@@ -54,8 +54,11 @@ def test_two_releases_and_their_ledger(clinic) -> None:
     """
     assert sorted(p.name for p in Path("releases").iterdir()) == [
         "clinic-1",
-        "clinic-1.html",
         "clinic-2",
+        "reports",
+    ]
+    assert sorted(p.name for p in Path("releases/reports").iterdir()) == [
+        "clinic-1.html",
         "clinic-2.html",
     ]
     listed = json.loads(clinic("series", "list", "--ledger", "clinic.db", "--json").out)
@@ -341,7 +344,7 @@ def test_a_moved_series_remembers_its_persons(
     refused = steward("t2.csv", old)
     assert (refused.code, list(json.loads(refused.out))) == (2, ["error"])
     assert "was moved to another ledger" in refused.out
-    assert sorted(p.name for p in Path("releases").iterdir()) == ["clinic-1", "clinic-1.html"]
+    assert sorted(p.name for p in Path("releases").iterdir()) == ["clinic-1", "reports"]
     assert steward("t2.csv", new).code == 0
     check_two_releases(call, new)
     assert call("verify", "releases/clinic-1", "--ledger", old).code == 0

@@ -81,14 +81,15 @@ def at_rest(place: Place, releases: int) -> list[str]:
     named = [f"{scene.NAME}-{n}" for n in range(1, releases + 1)]
     reports = {f"{name}.html" for name in named}
     names = {path.name for path in place.out.iterdir()}
+    pages = {path.name for path in (place.out / "reports").glob("*")}
     faults += [
         f"{name} is left in the folder of the releases"
-        for name in sorted(names - set(named) - reports)
+        for name in sorted((names - {*named, "reports"}) | (pages - reports))
     ]
     faults += [
         f"the report {name} is not whole"
-        for name in sorted(names & reports)
-        if not (place.out / name).read_text().rstrip().endswith("</html>")
+        for name in sorted(pages & reports)
+        if not (place.out / "reports" / name).read_text().rstrip().endswith("</html>")
     ]
     private = sorted(
         path.relative_to(place.private).as_posix()

@@ -97,7 +97,7 @@ class Place:
 
 
 _RELEASED = re.compile(
-    rf"out/\.?{scene.NAME}(\.[0-9a-f]{{16}}\.staging/|-\d+/|-\d+\.html(\.part)?$)"
+    rf"out/(\.?{scene.NAME}(\.[0-9a-f]{{16}}\.staging/|-\d+/)|reports/{scene.NAME}-\d+\.html$)"
 )
 """Release folders, staging folders and reports may show what a release shows."""
 

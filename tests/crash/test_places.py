@@ -38,7 +38,7 @@ def test_released_things_are_found_elsewhere(tmp_path: Path) -> None:
     for where in (
         f"out/{name}-1/data.parquet",
         f"out/{staging}/data.parquet",
-        f"out/{name}-1.html",
+        f"out/reports/{name}-1.html",
         "private/ledger.db",
         "temporary/x",
         f"out/{name}-1.txt",

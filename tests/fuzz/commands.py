@@ -16,7 +16,7 @@ from fuzz.releases import ADVERSARIES, attack
 from phalanx.cli import app
 
 PLACES = [
-    *(f"out/{name}-1" for name in scene.METHODS), "out/ward-2", "out", "out/ward-1.html", "out/ward-1/data.parquet", "out/ward-1/release.json", "t1.csv", "t2.csv",
+    *(f"out/{name}-1" for name in scene.METHODS), "out/ward-2", "out", "out/reports/ward-1.html", "out/ward-1/data.parquet", "out/ward-1/release.json", "t1.csv", "t2.csv",
     "t.parquet", "t.arrow",
     *(f"{name}.toml" for name in scene.METHODS), "ward.series", "ward.series.key", "ledger.db", "ledger.db.key", "sqlite:///ledger.db", "backup", ".", "nowhere", "nowhere/x", "/dev/null",
     "/dev/zero",

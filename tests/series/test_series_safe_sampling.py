@@ -105,7 +105,7 @@ def test_what_the_proof_does_not_cover_is_told_nowhere(tmp_path: Path) -> None:
     texts = [
         str(made.to_json()["checks"]),
         (made.path / "release.json").read_text(),
-        (tmp_path / "out" / "s-1.html").read_text(),
+        (tmp_path / "out" / "reports" / "s-1.html").read_text(),
     ]
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         (entry,) = ledger.releases("s")

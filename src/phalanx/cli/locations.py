@@ -7,18 +7,20 @@ from phalanx.cli.output import complain
 
 
 def release_folders(named: list[str]) -> list[str]:
-    """The releases among what ``releases/name-*`` names: reports that lie beside their folders are
-    passed over, and that is said on standard error.
+    """The releases among what ``releases/*`` names: the folder of their reports is passed over, and
+    that is said on standard error.
     """
-    reports = [
+    from phalanx.series.staging import REPORTS
+
+    releases = [
         path
         for path in named
-        if path.endswith(".html") and Path(path).is_file() and Path(path).with_suffix("").is_dir()
+        if Path(path).name != REPORTS or not Path(path).is_dir() or any(Path(path).glob("*.json"))
     ]
-    if not reports or len(reports) == len(named):
+    if not releases or len(releases) == len(named):
         return named
-    complain(f"{len(reports)} report(s) beside the releases are passed over.", as_json=False)
-    return [path for path in named if path not in reports]
+    complain("the reports beside the releases are passed over.", as_json=False)
+    return releases
 
 
 def ledger_url(ledger: str) -> str:

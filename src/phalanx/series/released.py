@@ -62,7 +62,7 @@ class Release(folder.Release):
     seconds: float | None = None
     """How long publishing took."""
     page: Path | None = None
-    """The report that was written beside the folders of a series."""
+    """The report that was written in ``reports``, beside the folders of a series."""
     files: Mapping[str, bytes] | None = None
     """The files of a release in memory, by name; None of one that has a folder."""
     _earlier: Sequence[folder.Release] = ()

@@ -519,7 +519,7 @@ class Series:
         """The release with its report, where the series writes one."""
         if not self._is.report:
             return release
-        page = self._is.to / f"{self.name}-{release.number}.html"
+        page = self._is.to / staging.REPORTS / f"{self.name}-{release.number}.html"
         try:
             with staging.Folder.new(
                 self._is.to, self.name

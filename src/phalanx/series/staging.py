@@ -17,12 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from phalanx.errors import ReleaseError
 from phalanx.ledger import ReleaseEntry
 from phalanx.randomness import Randomness
 
+REPORTS: Final = "reports"
+"""The folder of the pages about releases, beside theirs, so that ``name-*`` names releases alone."""
 _SUFFIX = ".staging"
 
 
@@ -113,11 +115,13 @@ def later(to: Path, series: str, releases: int) -> list[Path]:
 
 
 def hand_out_page(page: Path, final: Path) -> None:
-    """Give a written page its name, durably; an older page of that name is replaced whole or not at
-    all.
+    """Give a written page its name, durably; its folder is made where there is none, and an older
+    page of that name is replaced whole or not at all.
     """
     page.chmod(0o644 & ~_umask())
     _flush(page)
+    final.parent.mkdir(exist_ok=True)
+    _flush(final.parent.parent)
     page.replace(final)
     _flush(final.parent)
 

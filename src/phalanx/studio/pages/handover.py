@@ -7,6 +7,7 @@ from typing import Any
 
 from phalanx.errors import ReleaseError
 from phalanx.report.promises import in_words, warnings
+from phalanx.series.staging import REPORTS
 from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place
 
@@ -51,9 +52,9 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
 
 
 def report_path(place: Place, series: str, number: int) -> Path:
-    """Where the report of a release is: beside its folder."""
+    """Where the report of a release is."""
     folder = Path(place.entry(series, number).folder)
-    return folder.parent / f"{folder.name}.html"
+    return folder.parent / REPORTS / f"{folder.name}.html"
 
 
 def report(place: Place, series: str, number: int) -> str:
@@ -61,4 +62,4 @@ def report(place: Place, series: str, number: int) -> str:
     try:
         return report_path(place, series, number).read_text(encoding="utf-8")
     except OSError:
-        raise ReleaseError("the report is not beside the release; verify it instead.") from None
+        raise ReleaseError("the report is not where it was written; verify it instead.") from None
