@@ -59,7 +59,25 @@ def test_the_keys_of_json_are_those_of_the_page(ward, published, audience: str) 
     cells = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert list(found) == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
     assert found["audience"] == audience and bool(found["questions"]) == (audience == "internal")
-    assert set(found["regulator"]) == {"prosecutor", "journalist", "marketer", "above", "classes"}
+    assert set(found["regulator"]) == {
+        "prosecutor",
+        "journalist",
+        "marketer",
+        "above",
+        "population",
+        "classes",
+    }
+
+
+def test_a_population_is_declared(ward, published) -> None:
+    """Nobody who is in a group is alone in it; a population smaller than the table is none."""
+    words = ("report", published, "--for", "external", "--to", "p.html")
+    found = json.loads(ward.call(*words, "--population", "9000", "--json").out)
+    assert found["regulator"]["population"] == {"persons": 9000, "uniques": 0.0}
+    text = (ward.path / "p.html").read_text(encoding="utf-8")
+    assert "no record is of a person like nobody else in it" in text
+    said = ward.call(*words, "--population", "3")
+    assert said.code == 2 and "a population of 3 persons is smaller than the release" in said.err
 
 
 def test_earlier_releases_give_the_series_so_far(ward, published) -> None:

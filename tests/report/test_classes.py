@@ -3,6 +3,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phalanx as px
+from phalanx.errors import ReleaseError
 from phalanx.report.classes import THRESHOLDS, Classes
 
 SCHEMA = px.Schema(quasi=["age", "sex"], sensitive="ill")
@@ -77,3 +79,47 @@ def test_the_json_has_the_figures() -> None:
         "0.33": round(2 / 26, 6),
     }
     assert [each["rows"] for each in told["classes"]] == ["2", "3 to 4", "20 to 49"]
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), outside=st.integers(0, 200))
+def test_population_uniques_are_those_of_the_model(sizes: list[int], outside: int) -> None:
+    """As Zayatz counts them, with the hypergeometric chances of one of j persons in a sample; never
+    more than are alone, and all of these where the table is the population.
+    """
+    rows, alone = sum(sizes), sizes.count(1)
+    people = rows + outside
+    found = Classes(np.array(sizes), "a group", people).population_uniques
+    one = {
+        j: Fraction(j * comb(people - j, rows - 1), comb(people, rows)) if people >= j else 0
+        for j in set(sizes)
+    }
+    chance = sum(one[j] for j in sizes)
+    expected = alone * alone * one[1] / chance if alone else 0
+
+    assert found == pytest.approx(float(expected))
+    assert found <= alone + 1e-9
+    assert outside or found == pytest.approx(alone)
+    assert Classes(np.array(sizes), "a group").population_uniques is None
+
+
+def test_the_model_says_rather_too_many() -> None:
+    """Of samples of a made-up population, on average at least as many as there are."""
+    rng = np.random.default_rng(3)
+    classes = rng.zipf(1.6, 30_000) % 4000
+    sizes = np.bincount(classes)
+    for share in (0.02, 0.1, 0.5):
+        said, true = [], []
+        for _ in range(5):
+            sampled = rng.choice(classes, int(share * len(classes)), replace=False)
+            seen = np.bincount(sampled, minlength=len(sizes))
+            said.append(Classes(seen[seen > 0], "a group", len(classes)).population_uniques)
+            true.append(int(((seen == 1) & (sizes == 1)).sum()))
+        assert np.mean(said) >= np.mean(true) > 0
+
+
+def test_a_population_has_the_table_in_it() -> None:
+    """A smaller one is a mistake."""
+    form = px.publish(PEOPLE, SCHEMA, px.Anatomy(l=2)).form
+    assert Classes.of_form(form, 12).population_uniques == Classes.of_form(form).alone
+    with pytest.raises(ReleaseError, match="of 11 persons is smaller than the release"):
+        Classes.of_form(form, 11)

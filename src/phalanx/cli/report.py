@@ -42,6 +42,10 @@ def report(
     ledger: Annotated[
         str | None, typer.Option(help="The ledger's URL or SQLite file: who is in which group.")
     ] = None,
+    population: Annotated[
+        int | None,
+        typer.Option(help="So many persons the table is a sample of, those in it included."),
+    ] = None,
     json: bool = JSON,
 ) -> None:
     """Write the page about the newest of these releases.
@@ -49,7 +53,7 @@ def report(
     One for *internal* use says, with --original, what adversaries find and what was lost; it names
     no value that was not released. One for *external* use is made of released values alone, and may
     go with them. JSON keys: page, audience, digest, guarantees, regulator (prosecutor, journalist,
-    marketer, above, classes; null where a row is not a person's), questions.
+    marketer, above, population, classes; null where a row is not a person's), questions.
     """
     from dataclasses import replace
 
@@ -74,11 +78,13 @@ def report(
     )
     release = replace(Release.read(last.path), evidence=evidence, _earlier=earlier)
     inside = audience is Audience.internal
-    written = release.report(to, audience="internal" if inside else "external")
+    written = release.report(
+        to, audience="internal" if inside else "external", population=population
+    )
     if not json:
         typer.echo(f"report:    {written}")
         return
-    classes = Classes.of_form(release.form)
+    classes = Classes.of_form(release.form, population)
     asked = questions(release, evidence, ()) if inside else []
     show_json({
         "page": str(written),

@@ -4,13 +4,14 @@ alone.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.errors import ReleaseError
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
 
@@ -35,12 +36,25 @@ class Classes:
     """Rows of each class, shape (c,)."""
     of: str
     """What a class is in this form, for a sentence."""
+    population: int | None = None
+    """So many persons the table is a sample of, those in it included; None: not declared."""
 
     @classmethod
-    def of_form(cls, form: Form) -> "Classes | None":
+    def of_form(cls, form: Form, population: int | None = None) -> "Classes | None":
         """The classes of a release; None where a row is not a person's, as columns were shuffled
-        or values drawn, and where the form is of another package.
+        or values drawn, and where the form is of another package. ReleaseError where the population
+        is smaller than the release.
         """
+        found = cls._found(form)
+        if population is not None and (population < 1 or (found and population < found.rows)):
+            raise ReleaseError(
+                f"a population of {population:,} persons is smaller than the release; say how many"
+                " persons the table is a sample of, those in it included."
+            )
+        return None if found is None else replace(found, population=population)
+
+    @classmethod
+    def _found(cls, form: Form) -> "Classes | None":
         if form.kind == "generalized":
             sizes = form.table[form.id_column].value_counts(sort=False)["count"]
             return cls(sizes.to_numpy().astype(np.int64), "a group")
@@ -72,6 +86,40 @@ class Classes:
         return int(risky.sum()) / self.rows if self.rows else 0.0
 
     @property
+    def alone(self) -> int:
+        """Rows that are like no other row."""
+        return int((self.sizes == 1).sum())
+
+    @property
+    def population_uniques(self) -> float | None:
+        """About how many rows are of persons who are like nobody in the population; None where it
+        is not declared.
+
+        By Zayatz's model (1991): classes of the population are taken to be as large as often as
+        those of the table, from which a row that is alone in the table is weighed against larger
+        classes of which one person was sampled. A table's classes are smaller than its
+        population's, so that the model says rather too many.
+        """
+        if self.population is None:
+            return None
+        if not self.alone:
+            return 0.0
+        share = self.rows / self.population
+        among = np.arange(1, int(self.sizes.max()) + 1)
+        others_absent = np.cumprod(
+            np.concatenate(
+                [
+                    [1.0],
+                    np.maximum(self.population - self.rows - among[:-1] + 1, 0)
+                    / np.maximum(self.population - among[:-1], 1),
+                ]
+            )
+        )
+        one_sampled = among * share * others_absent  # of a class of each size, hypergeometric
+        sizes, classes = np.unique(self.sizes, return_counts=True)
+        return float(self.alone**2 * share / (classes * one_sampled[sizes - 1]).sum())
+
+    @property
     def distribution(self) -> list[tuple[str, int, int]]:
         """Sizes of classes as (sizes, classes, rows), those without classes left out."""
         bins = []
@@ -86,7 +134,8 @@ class Classes:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: prosecutor (highest, average), journalist (highest, is), marketer, above,
-        classes (each rows, classes, records).
+        population (persons, uniques; null where none is declared), classes (each rows, classes,
+        records).
         """
         above: Mapping[str, float] = {f"{t:g}": round(self.above(t), 6) for t in THRESHOLDS}
         return {
@@ -94,6 +143,9 @@ class Classes:
             "journalist": {"highest": round(self.worst, 6), "is": "at most"},
             "marketer": round(self.average, 6),
             "above": above,
+            "population": None
+            if self.population_uniques is None
+            else {"persons": self.population, "uniques": round(self.population_uniques, 2)},
             "classes": [
                 {"rows": label, "classes": classes, "records": rows}
                 for label, classes, rows in self.distribution

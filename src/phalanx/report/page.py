@@ -48,6 +48,7 @@ def write_report(
     answers: Sequence[Question] = (),
     audience: Audience = "internal",
     microdata: Microdata | None = None,
+    population: int | None = None,
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
@@ -55,7 +56,8 @@ def write_report(
     (``suppressed_rows`` and ``suppressed_values`` by reason, ``seconds``); ``adversaries``: what
     each of them found out, to be shown side by side; ``answers``: the regulator's questions,
     answered by those who were played; ``microdata``: the original table, for what was lost. A page
-    for an ``external`` audience takes none of the last four. Names released values only; loads
+    for an ``external`` audience takes none of these four. ``population``: so many persons the table
+    is a sample of. Names released values only; loads
     nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or
     not at all.
     """
@@ -67,6 +69,7 @@ def write_report(
         answers=answers,
         audience=audience,
         microdata=microdata,
+        population=population,
     )
     temporary = path.with_name(f".{path.name}.part")
     try:
@@ -85,6 +88,7 @@ def render(
     answers: Sequence[Question] = (),
     audience: Audience = "internal",
     microdata: Microdata | None = None,
+    population: int | None = None,
 ) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
@@ -107,7 +111,7 @@ def render(
     }
     suppressed = sum(suppressed_rows.values())
     told_suppressed = None if form.tells_itself_alone or not inside else suppressed
-    classes = Classes.of_form(form)
+    classes = Classes.of_form(form, population)
     use = Usefulness.of(ordered[-1], microdata)
     markup = _markup()
     return _template().render(
@@ -183,6 +187,7 @@ def regulators_table(classes: Classes | None) -> dict[str, Any] | None:
         "worst": classes.worst,
         "average": classes.average,
         "distribution": classes.distribution,
+        "alone": classes.alone,
         "declared": False,
     }
 

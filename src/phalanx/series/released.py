@@ -348,7 +348,13 @@ class Release(folder.Release):
             ) from None
         return replace(self, path=final, files=None)
 
-    def report(self, path: str | Path, *, audience: "Audience" = "internal") -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        audience: "Audience" = "internal",
+        population: int | None = None,
+    ) -> Path:
         """Write the page about this release and those before it.
 
         Parameters
@@ -360,6 +366,9 @@ class Release(folder.Release):
             the original, as shares and counts; it names no value that was not released, and is not
             to be handed out. ``external``, for those who receive the release: released values
             alone, and the check that anybody can make of them.
+        population : int | None, optional
+            So many persons the table is a sample of, those in it included; for the regulator's
+            table.
 
         Returns
         -------
@@ -369,7 +378,8 @@ class Release(folder.Release):
         Raises
         ------
         ReleaseError
-            Where it cannot be written, or the audience is neither.
+            Where it cannot be written, the audience is neither, or the population is smaller than
+            the release.
         """
         from phalanx.guarantees.verify import verify
         from phalanx.report import AUDIENCES, write_report
@@ -388,7 +398,12 @@ class Release(folder.Release):
                         [*self._earlier, there], known, allow_seeded=seeded, only_last=True
                     )
                 write_report(
-                    Path(path), [*self._earlier, self], checks, summary={}, audience=audience
+                    Path(path),
+                    [*self._earlier, self],
+                    checks,
+                    summary={},
+                    audience=audience,
+                    population=population,
                 )
                 return Path(path)
             write_report(
@@ -404,6 +419,7 @@ class Release(folder.Release):
                 adversaries=self.attacks,
                 answers=questions(self, self.evidence, self.attacks),
                 microdata=self.evidence.microdata.get(self.number),
+                population=population,
             )
         except OSError as error:
             raise ReleaseError(
