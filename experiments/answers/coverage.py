@@ -29,7 +29,7 @@ from phalanx.randomness import Randomness
 from phalanx.utility.workloads import workload
 
 
-def table_of(name: str, rows: int) -> tuple[pl.DataFrame, list[str], str]:
+def table_of(name: str, rows: int, seed: int) -> tuple[pl.DataFrame, list[str], str]:
     """A table with a column `who`, its quasi-identifiers and its sensitive attribute."""
     if name == "rwm5yr":
         quasi, sensitive = ["age", "female", "married", "kids", "hhninc"], "educ"
@@ -55,7 +55,7 @@ def table_of(name: str, rows: int) -> tuple[pl.DataFrame, list[str], str]:
         else:
             quasi, sensitive = ["age", "sex", "education17", "birthplace57"], "occupation50"
             table = pl.read_parquet(Path(folder) / "acs2018_occsal.parquet")
-        table = table.sample(min(rows, table.height), seed=7).with_row_index("who")
+        table = table.sample(min(rows, table.height), seed=6 + seed).with_row_index("who")
     return (
         table.select("who", *quasi, sensitive).with_columns(pl.col(pl.Categorical).cast(pl.String)),
         quasi,
@@ -223,7 +223,7 @@ def main() -> None:
     print("| --- | --- " + "| ---: " * 9 + "|")
     began = time.perf_counter()
     for name in given.tables.split(","):
-        table, quasi, sensitive = table_of(name, given.rows)
+        table, quasi, sensitive = table_of(name, given.rows, given.seed)
         asked = queries(table, quasi, sensitive, given.queries, given.seed)
         for called, method in methods(quasi, sensitive, name).items():
             if given.methods and not any(
