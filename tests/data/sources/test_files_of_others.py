@@ -7,6 +7,7 @@ import datetime as dt
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -223,3 +224,27 @@ def test_without_the_extra_it_is_named(tmp_path, monkeypatch, kind) -> None:
     monkeypatch.setattr("phalanx.errors.find_spec", lambda _: None)
     with pytest.raises(ExtraError, match=r"files needs the extra 'files'; run pip install"):
         read_source(tmp_path / f"t.{kind}")
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "zsav", "dta", "xpt"])
+def test_damaged_bytes_are_a_table_or_a_sentence(tmp_path, capfd, kind) -> None:
+    """Whatever bytes change, the file is read, or refused as a file is: nothing else is raised, and
+    nothing is written anywhere.
+    """
+    path = tmp_path / f"t.{kind}"
+    if kind == "xlsx":
+        workbook(path, [["a", "b"], *([f"MARKER{i}", i] for i in range(40))])
+    else:
+        written(path)
+    whole, rng, sentences = path.read_bytes(), np.random.default_rng(5), []
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for at in rng.integers(0, len(whole), rng.integers(1, 6)):
+            damaged[at] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            read_source(path, text=["a", "sex"])
+        except SourceError as refused:
+            sentences.append(str(refused))
+    assert sentences and "MARKER" not in " ".join(sentences)
+    assert capfd.readouterr() == ("", "")

@@ -164,7 +164,7 @@ def test_a_missing_file_names_its_neighbour(tmp_path):
     with pytest.raises(SourceError, match="is a folder"):
         read_source(tmp_path)
     with pytest.raises(SourceError, match="not of a known kind"):
-        read_source(csv_of(tmp_path, "a\n1\n", "t.xlsx"))
+        read_source(csv_of(tmp_path, "a\n1\n", "t.ods"))
 
 
 def test_a_path_is_no_pattern(tmp_path):

@@ -20,6 +20,8 @@ _CSV: Final = {".csv": ",", ".tsv": "\t"}
 _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 _EXCEL: Final = (".xlsx", ".xlsm")
+ENDINGS: Final = (*_CSV, *(f"{kind}.gz" for kind in _CSV), *_PARQUET, *_IPC, *_EXCEL, *KINDS)
+"""How the names of files end that are read."""
 
 
 def read_source(

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from phalanx.data.sources.source import ENDINGS
 from phalanx.errors import PhalanxError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release.manifest import NAME, Manifest
@@ -37,10 +38,9 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
 
 def files(place: Place) -> list[str]:
     """The tables beside the plan, by name, so that one of them can be chosen."""
-    kinds = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
     folder = place.plan_path.parent
     names = (p.name for p in folder.iterdir() if p.is_file()) if folder.is_dir() else ()
-    return sorted(n for n in names if n.lower().endswith(kinds) and not n.startswith("."))
+    return sorted(n for n in names if n.lower().endswith(ENDINGS) and not n.startswith("."))
 
 
 def _method(place: Place) -> str | None:
