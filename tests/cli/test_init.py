@@ -9,7 +9,6 @@ import pty
 import select
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,10 @@ import polars as pl
 import pytest
 
 from naive import correlation as naive
+from support.work import lines
 
 N = 300
+LINES = 10**7
 
 
 def clinic() -> dict[str, list[Any]]:
@@ -136,21 +137,20 @@ def test_what_slicing_does_not_take_is_left_out(ward, columns) -> None:
     assert "orrelation" not in looked_at(ward, columns, "--name", "x")
 
 
-def test_a_wide_table_takes_seconds_and_one_screen(ward) -> None:
-    """Of three thousand columns two hundred are shown, and all are in the plan; it takes less than
-    ten seconds of a processor.
+def test_a_wide_table_takes_one_screen(ward) -> None:
+    """Of six hundred columns two hundred are shown, and all are in the plan; each costs a few
+    hundred lines of Python.
     """
     columns = {"ill": ["a", "b", "c", "d"] * 10, "age": [20 + i % 7 for i in range(40)]}
-    wide = {f"town{j}": [f"t{i * j % 5}" for i in range(40)] for j in range(3000)}
+    wide = {f"town{j}": [f"t{i * j % 5}" for i in range(40)] for j in range(600)}
     pl.DataFrame({**columns, **wide}).write_csv(ward.path / "t.csv")
-    began = time.process_time()
-    said = ward.call("init", "t.csv", "--to", "wide.toml")
-    assert time.process_time() - began < 10
-
+    answers = []
+    assert lines(lambda: answers.append(ward.call("init", "t.csv", "--to", "wide.toml"))) < LINES
+    (said,) = answers
     assert (said.code, said.err) == (0, "")
     assert "town197 " in said.out and "town198" not in said.out
-    assert "\n2802 more columns are in the plan.\n" in said.out
-    assert '"town2999"' in (ward.path / "wide.toml").read_text(encoding="utf-8")
+    assert "\n402 more columns are in the plan.\n" in said.out
+    assert '"town599"' in (ward.path / "wide.toml").read_text(encoding="utf-8")
 
 
 def on_a_terminal(folder: Path, typed: str, *options: str) -> str:

@@ -191,8 +191,8 @@ def _answer(question: str, answers: Mapping[str, str], default: str) -> str:
     for answer, meaning in answers.items():
         typer.echo(f"  {answer:<9} {meaning}")
     while True:
-        said = typer.prompt("  Answer", default=str(default)).strip().lower()
-        if len(fitting := [a for a in answers if said and a.startswith(said)]) == 1:
+        typed = typer.prompt("  Answer", default=str(default)).strip().lower()
+        if len(fitting := [a for a in answers if typed and a.startswith(typed)]) == 1:
             return fitting[0]
         typer.echo(f"  That is none of {', '.join(answers)}.")
 

@@ -45,16 +45,16 @@ class Classes:
         or values drawn, and where the form is of another package. ReleaseError where the population
         is smaller than the release.
         """
-        found = cls._found(form)
-        if population is not None and (population < 1 or (found and population < found.rows)):
+        classes = cls._of_form(form)
+        if population is not None and (population < 1 or (classes and population < classes.rows)):
             raise ReleaseError(
                 f"a population of {population:,} persons is smaller than the release; say how many"
                 " persons the table is a sample of, those in it included."
             )
-        return None if found is None else replace(found, population=population)
+        return None if classes is None else replace(classes, population=population)
 
     @classmethod
-    def _found(cls, form: Form) -> "Classes | None":
+    def _of_form(cls, form: Form) -> "Classes | None":
         if form.kind == "generalized":
             sizes = form.table[form.id_column].value_counts(sort=False)["count"]
             return cls(sizes.to_numpy().astype(np.int64), "a group")

@@ -58,7 +58,8 @@ def read_coded(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame
             widths = sum(about.variable_storage_width.values())
             cells = about.number_rows * about.number_columns
             check_size(path, cells, about.number_rows * widths)
-        frame, about = read(path, output_format="polars")
+        read_all: tuple[pl.DataFrame, Any] = read(path, output_format="polars")
+        frame, about = read_all
         labels = about.variable_value_labels
         return frame.select(
             (

@@ -131,9 +131,9 @@ def _within_memory(reader: Any) -> Any:
     return pa.Table.from_batches(batches, schema=reader.schema)
 
 
-def _hint(said: str) -> str:
+def _hint(message: str) -> str:
     for pattern, words in _FAULTS.items():
-        if fault := re.search(pattern, said, re.IGNORECASE):
+        if fault := re.search(pattern, message, re.IGNORECASE):
             kind = next(filter(None, fault.groups()), "")
             return f" ({words.format(kind.lower())})"
     return ""
