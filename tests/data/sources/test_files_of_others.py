@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx.data.sources import reading
+from phalanx.data.sources import coded_files, reading
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ExtraError, SourceError
 
@@ -212,8 +212,17 @@ def test_a_far_cell_is_no_large_table(tmp_path, monkeypatch) -> None:
 def test_a_file_that_declares_too_much_is_not_read(tmp_path, monkeypatch, kind) -> None:
     """Rows and widths stand in its head, and are compared with its size and the memory first."""
     path = written(tmp_path / f"t.{kind}")
-    monkeypatch.setattr(reading, "memory_left", lambda: 8)
+    small = "import phalanx.data.sources.reading as r; r.memory_left = lambda: 8; "
+    monkeypatch.setattr(coded_files, "_ASIDE", small + coded_files._ASIDE)
     with pytest.raises(SourceError, match="GB of memory or more"):
+        read_source(path)
+
+
+def test_a_reader_that_dies_is_a_sentence(tmp_path, monkeypatch) -> None:
+    """A damaged file may end the process that reads it, and it is not ours."""
+    path = written(tmp_path / "t.sav")
+    monkeypatch.setattr(coded_files, "_ASIDE", "import os; os.kill(os.getpid(), 11)")
+    with pytest.raises(SourceError, match="not a whole SPSS file"):
         read_source(path)
 
 
@@ -237,7 +246,7 @@ def test_damaged_bytes_are_a_table_or_a_sentence(tmp_path, capfd, kind) -> None:
     else:
         written(path)
     whole, rng, sentences = path.read_bytes(), np.random.default_rng(5), []
-    for _ in range(150):
+    for _ in range(150 if kind == "xlsx" else 8):
         damaged = bytearray(whole)
         for at in rng.integers(0, len(whole), rng.integers(1, 6)):
             damaged[at] = rng.integers(256)

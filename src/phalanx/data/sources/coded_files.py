@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of statistics packages: SPSS, Stata and SAS, whose values are codes with labels."""
 
-from collections.abc import Collection, Mapping
+import json
+import subprocess
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,14 +13,19 @@ import polars as pl
 from phalanx.data.sources.reading import check_size, malformed, refusing
 from phalanx.errors import SourceError, require_extra
 
+Labels = Mapping[str, Sequence[tuple[Any, str]]]
+_TRANSPORT: Final = "SAS transport"
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     ".sav": ("SPSS", "read_sav"),
     ".zsav": ("SPSS", "read_sav"),
     ".dta": ("Stata", "read_dta"),
     ".sas7bdat": ("SAS", "read_sas7bdat"),
-    ".xpt": ("SAS transport", "read_xport"),
+    ".xpt": (_TRANSPORT, "read_xport"),
 }
 """By ending the package's name, and the function that reads its files."""
+_ASIDE: Final = "from phalanx.data.sources.coded_files import read_aside; read_aside()"
+_REFUSED: Final = 3
+"""How a process ends that refuses a file in a sentence."""
 _EXACT: Final = 2**53
 """From here on a number of these files is no longer a whole one for sure."""
 _MOST_UNPACKED: Final = 8
@@ -38,37 +46,74 @@ def read_coded(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame
     Raises SourceError for a file that is not whole, declares more than it can hold, or does not say
     how many rows it has.
     """
-    package, reader = KINDS[path.suffix.lower()]
+    package, _ = KINDS[path.suffix.lower()]
     require_extra("files", f"reading {package} files")
-    import pyreadstat
-
-    read = getattr(pyreadstat, reader)
     with refusing(malformed(path, package)):
-        _, about = read(path, metadataonly=True, output_format="polars")
-        if reader == "read_xport":
-            size = path.stat().st_size
-            check_size(path, 0, _MOST_UNPACKED * size)
-            if size % _RECORD:
-                raise malformed(path, package)
-        elif about.number_rows is None or about.number_rows < 0:
-            raise SourceError(
-                f"the file {path.name!r} does not say how many rows it has; save it again."
-            )
-        else:
-            widths = sum(about.variable_storage_width.values())
-            cells = about.number_rows * about.number_columns
-            check_size(path, cells, about.number_rows * widths)
-        read_all: tuple[pl.DataFrame, Any] = read(path, output_format="polars")
-        frame, about = read_all
-        labels = about.variable_value_labels
+        labels, frame = _in_a_process_of_its_own(path)
         return frame.select(
             (
-                _labelled(column, labels.get(column.name, {}))
+                _labelled(column, dict(labels.get(column.name, ())))
                 if text is None or column.name in text
                 else _coded(column)
             )
             for column in frame.get_columns()
         )
+
+
+def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
+    """What ``read_aside`` writes. The reader is written in C, and a damaged file has been seen to
+    end its process, which must not be ours; nothing is imported from the folder of the data (-P).
+    """
+    aside = subprocess.run(  # noqa: S603 - this very Python, and a path that is not interpreted
+        [sys.executable, "-P", "-c", _ASIDE, str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    if aside.returncode == _REFUSED:
+        raise SourceError(aside.stdout.decode())
+    if aside.returncode:
+        raise malformed(path, KINDS[path.suffix.lower()][0])
+    head, _, table = aside.stdout.partition(b"\n")
+    return json.loads(head), pl.read_ipc_stream(table)
+
+
+def read_aside() -> None:
+    """Read the file that the command line names: a line of labels, then an Arrow stream, on
+    standard output; or the sentence that refuses it.
+    """
+    import pyreadstat
+
+    path = Path(sys.argv[1])
+    package, reader = KINDS[path.suffix.lower()]
+    read = getattr(pyreadstat, reader)
+    try:
+        _, about = read(path, metadataonly=True, output_format="polars")
+        _check(path, package, about)
+        frame, about = read(path, output_format="polars")
+    except SourceError as refused:
+        sys.stdout.buffer.write(str(refused).encode())
+        sys.exit(_REFUSED)
+    labels = {name: list(of.items()) for name, of in about.variable_value_labels.items()}
+    sys.stdout.buffer.write(json.dumps(labels).encode() + b"\n")
+    frame.write_ipc_stream(sys.stdout.buffer)
+
+
+def _check(path: Path, package: str, about: Any) -> None:
+    """What the file declares, before there is room for it; a transport file declares nothing."""
+    if package == _TRANSPORT:
+        size = path.stat().st_size
+        check_size(path, 0, _MOST_UNPACKED * size)
+        if size % _RECORD:
+            raise malformed(path, package)
+    elif about.number_rows is None or about.number_rows < 0:
+        raise SourceError(
+            f"the file {path.name!r} does not say how many rows it has; save it again."
+        )
+    else:
+        widths = sum(about.variable_storage_width.values())
+        check_size(path, about.number_rows * about.number_columns, about.number_rows * widths)
 
 
 def _coded(values: pl.Series) -> pl.Series:
