@@ -32,8 +32,8 @@ def test_frames_of_every_kind():
 
 
 def test_types_in_frames():
-    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates and bytes are
-    read as text; pandas has one missing number.
+    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates, spans and
+    bytes are read as text; pandas has one missing number.
     """
     nan = float("nan")
     assert Foreign.read(
@@ -49,9 +49,12 @@ def test_types_in_frames():
             "c": pl.Series(["x", "y", "x"], dtype=pl.Categorical),
             "d": pl.Series([1, 2, 1]).cast(pl.Date),
             "b": [b"\xff", b"", b"\xff"],
+            "t": pl.Series([7, None, 7]).cast(pl.Duration("us")),
+            "o": pl.Series([7, 8, 7]).cast(pl.Time),
         }
     )
     assert Foreign.read(frame, quasi=["c", "d", "b"]).groups.to_list() == [1, 2, 1]
+    assert Foreign.read(frame, quasi=["t", "o"]).groups.to_list() == [1, 2, 1]
 
 
 def test_parquet(tmp_path):

@@ -126,6 +126,8 @@ def _text(column: pl.Series) -> pl.Series:
     """Every cell as text, missing stays missing."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")
+    if column.dtype == pl.Duration:
+        return column.to_physical().cast(pl.String)
     if (
         column.dtype.is_nested()
         or column.dtype == pl.Object
