@@ -81,6 +81,14 @@ def test_text_is_read(text: str, query: Query) -> None:
     assert read_query(text) == query
 
 
+@pytest.mark.parametrize("digits", [308, 309, 5000])
+def test_a_number_of_many_digits(digits: int) -> None:
+    """What is greater than any number that a column can hold is infinite, and no fault."""
+    asked = read_query(f"count(*) where age < {'9' * digits}")
+
+    assert asked.where.values == ((int("9" * 308),) if digits == 308 else (float("inf"),))
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -229,8 +229,9 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
         return pl.Series(np.where(point, own, least + at * (greatest - least))).set(
             pl.Series(missing), None
         )
-    inside = np.floor(least + at * (greatest - least + 1)).astype(np.int64)
-    whole = pl.Series(np.where(point, own, inside).astype(np.int64)).set(pl.Series(missing), None)
+    inside = np.where(point, own, np.floor(least + at * (greatest - least + 1)))
+    inside = np.clip(inside, -(2.0**63), 2.0**63 - 1024)  # what a column of whole numbers can hold
+    whole = pl.Series(inside.astype(np.int64)).set(pl.Series(missing), None)
     return whole.cast(pl.Int32).cast(pl.Date) if kind == "day" else whole
 
 

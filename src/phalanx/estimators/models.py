@@ -32,6 +32,10 @@ _ROUNDS: Final = 2
 """Rounds of expectation maximization. More fit ends of boxes and not people: without a limit all of
 a coarse attribute ends up at ends of boxes.
 """
+_LEAST: Final = 1e-12
+"""The share with which a region begins at least that has one: beside a value of 1e300 the others
+would have so little that a box's rows over it are no number.
+"""
 
 
 class Model:
@@ -272,6 +276,7 @@ def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) ->
     share[box.low[point & ~box.missing]] = np.maximum(share[box.low[point & ~box.missing]], 1e-9)
     share[-1] = 1.0 if box.missing.any() else 0.0
     share /= max(share.sum(), 1e-300)
+    share = np.where(share > 0, np.maximum(share, _LEAST), 0)
     fixed = np.zeros(size + 1)
     rest = count.astype(np.float64)
     if ends:

@@ -3,6 +3,7 @@
 something cannot.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -218,7 +219,7 @@ def _constant(node: Any) -> Any:
 
 def _number(text: str) -> int | float:
     value = float(text)
-    return int(text) if text.isdigit() else value
+    return int(text) if text.isdigit() and math.isfinite(value) else value
 
 
 def joined(kind: type[All | Either], parts: Sequence[Condition]) -> Condition:
