@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
+_LONGEST: Final = 200
+"""So much of a path stands in a sentence."""
 _USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
 EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "dp": ("opendp", "dp_accounting"),
@@ -109,6 +111,19 @@ def without_passwords(text: str) -> str:
     'sqlite:///a.db?password=… ann:…@db'
     """
     return _OPTION.sub(r"\1=…", _USER.sub(r"\1…@", text))
+
+
+def unusable(error: OSError) -> str:
+    """What is wrong with a path that no system takes, or a folder that may not be entered: nothing
+    of ours, and no more is quoted than the path.
+
+    >>> unusable(PermissionError(13, "Permission denied", "/root/x"))
+    "'/root/x' cannot be used (permission denied); check it, or name another one."
+    """
+    path = "a file" if error.filename is None else repr(str(error.filename))
+    short = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}…"
+    why = (error.strerror or "input/output error").lower()
+    return without_passwords(f"{short} cannot be used ({why}); check it, or name another one.")
 
 
 def lower_to(parameter: str, highest: float) -> str:

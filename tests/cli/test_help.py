@@ -135,6 +135,10 @@ def test_no_command_is_the_help(call) -> None:
         (["publish", "plan.toml", "--sede", "3"], "no such option"),
         (["publish", "plan.toml", "--seed", "three"], "invalid value for '--seed'"),
         (["series", "list"], "missing option '--ledger'"),
+        (
+            ["report", "r", "--to", "p.html"],
+            "missing option '--for'; choose from: internal, external; phalanx report --help says",
+        ),
         (["verify", "t.csv", "--k", "2"], "--k is about somebody else's table"),
         (
             ["verify", "t.csv", "--quasi", "age", "--ledger", "x.db"],

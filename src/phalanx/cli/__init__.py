@@ -28,13 +28,11 @@ from phalanx.cli import (
     warm,
 )
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
-from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
+from phalanx.errors import GuaranteeError, PhalanxError, unusable, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException; typer may bring a click of its own
-
-_LONGEST = 200
 
 app = typer.Typer(
     name="phalanx",
@@ -90,17 +88,8 @@ def main() -> None:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:
         _leave(2, without_passwords(_use(error)))
-    # a path that no system takes, a folder that may not be entered: nothing of ours, and no more is
-    # quoted than the path
     except OSError as error:
-        why = (error.strerror or "input/output error").lower()
-        _leave(
-            2,
-            without_passwords(
-                f"{_one_line(error.filename)} cannot be used ({why}); check it, or name another"
-                " one."
-            ),
-        )
+        _leave(2, unusable(error))
     except MemoryError:
         _leave(
             2,
@@ -127,7 +116,8 @@ def main() -> None:
 
 def _use(error: Any) -> str:
     """What is wrong with the words on the command line; empty where the help was shown instead."""
-    message = error.format_message().strip().replace(". Did you", "; did you")
+    message = " ".join(error.format_message().split()).replace(". Did you", "; did you")
+    message = message.replace(". Choose from", "; choose from")
     how = (
         ""
         if not message or message.endswith("?")
@@ -136,12 +126,6 @@ def _use(error: Any) -> str:
         else "."
     )
     return f"{message[:1].lower()}{message[1:].rstrip('.')}{how}"
-
-
-def _one_line(path: object) -> str:
-    """What is left of a path in a sentence: one line, and not longer than it has to be."""
-    text = repr(str(path)) if path is not None else "a file"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _leave(code: int, sentence: str) -> NoReturn:

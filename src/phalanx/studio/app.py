@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, unusable
 from phalanx.studio import actions, rendering
 from phalanx.studio.door import Door
 from phalanx.studio.pages import (
@@ -81,7 +81,7 @@ def make_app(place: Place, host: str, announce: Callable[[str], None]) -> Door:
         Route("/work/{work:int}/picture", _alone(place, explore.picture, "image/svg+xml"))
     )
     routes += [Route(f"/static/{name}", _static(name)) for name in rendering.STATIC]
-    refused: Any = {HTTPException: _refused(place), PhalanxError: _refused(place)}
+    refused: Any = dict.fromkeys((HTTPException, PhalanxError, OSError), _refused(place))
     return Door(
         Starlette(routes=routes, exception_handlers=refused | {Exception: _failed}),
         host,
@@ -142,7 +142,13 @@ def _refused(place: Place) -> Callable[[Request, Any], Awaitable[Response]]:
     async def endpoint(request: Request, error: Any) -> Response:
         missing = isinstance(error, HTTPException)
         status = error.status_code if missing else 400
-        sentence = "there is no such page; choose one above." if missing else str(error)
+        sentence = (
+            "there is no such page; choose one above."
+            if missing
+            else unusable(error)
+            if isinstance(error, OSError)
+            else str(error)
+        )
         if request.url.path.endswith(".json"):
             return JSONResponse({"error": sentence}, status_code=status)
         fields = {"error": sentence}

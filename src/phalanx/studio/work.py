@@ -16,7 +16,7 @@ from typing import Any, Final
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
-from phalanx.errors import PhalanxError, PlanError, ReleaseError
+from phalanx.errors import PhalanxError, PlanError, ReleaseError, unusable
 from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
 from phalanx.plan import Plan
@@ -163,6 +163,8 @@ def perform(asked: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None])
         result = WORK[asked["kind"]](lambda step: tell({"step": step}), **asked["arguments"])
     except PhalanxError as error:
         tell({"error": str(error)})
+    except OSError as error:
+        tell({"error": unusable(error)})
     except MemoryError:
         tell({"error": "the memory ran out; close what else runs, or use a larger machine."})
     except BaseException as error:  # noqa: BLE001 - whatever it is, its message may quote values
