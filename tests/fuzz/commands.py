@@ -48,7 +48,7 @@ WORDS = [
 @cache
 def commands() -> list[tuple[tuple[str, ...], list[Any]]]:
     """Every command there is, with its parameters; but for the demo, which takes its time and no
-    input.
+    input, and the studio, which serves until it is ended.
     """
 
     def below(
@@ -64,7 +64,7 @@ def commands() -> list[tuple[tuple[str, ...], list[Any]]]:
     return [
         (words, parameters)
         for words, parameters in below(typer.main.get_command(app))
-        if words != ("demo",)
+        if words not in {("demo",), ("studio",)}
     ]
 
 

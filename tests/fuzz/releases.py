@@ -27,6 +27,12 @@ def release(fate: random.Random) -> list[str]:
     """One or two releases of which some were changed, and who reads them."""
     series = fate.choice([*scene.METHODS, "ward", "ward"])
     folders = [Path(f"out/{series}-{n}") for n in ((1, 2) if series == "ward" else (1,))]
+    bend(folders, fate)
+    return _asked(series, [str(folder) for folder in folders], fate)
+
+
+def bend(folders: list[Path], fate: random.Random) -> None:
+    """Change some of the releases of a series, and make their digests and chain anew."""
     before = None
     for at, folder in enumerate(folders):
         changes = fate.choice([1, 1, 2]) if at == len(folders) - 1 or fate.random() < 0.5 else 0
@@ -38,7 +44,6 @@ def release(fate: random.Random) -> list[str]:
             with contextlib.suppress(pl.exceptions.PolarsError):  # it cannot be read any more
                 change(folder, manifest, fate)
         before = _written(folder, manifest, fate)
-    return _asked(series, [str(folder) for folder in folders], fate)
 
 
 def _asked(series: str, folders: list[str], fate: random.Random) -> list[str]:
