@@ -44,7 +44,6 @@ NOT_ASKED: Mapping[Option, str] = {
         "number",
     ): "a release that is likely to be empty is refused by it, before any table is looked at",
     ("schema", "drop", "list"): "dropped columns are left out before any method sees the table",
-    ("schema", "types", "table"): "a type says how values are read; a method gets their order",
 }
 """What the oracle does not ask, with the reason, which stands on the page as well."""
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from phalanx.data.names import check_names
 from phalanx.data.sources.reading import check_size, malformed, refusing
 from phalanx.errors import SourceError, require_extra
 
@@ -76,7 +77,10 @@ def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
     if aside.returncode:
         raise malformed(path, KINDS[path.suffix.lower()][0])
     head, _, table = aside.stdout.partition(b"\n")
-    return json.loads(head), pl.read_ipc_stream(table)
+    with refusing(malformed(path, KINDS[path.suffix.lower()][0])):
+        labels, frame = json.loads(head), pl.read_ipc_stream(table)
+    check_names(frame.columns, SourceError)
+    return labels, frame
 
 
 def read_aside() -> None:
