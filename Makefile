@@ -14,7 +14,7 @@ INSTALLED = PHALANX_INSTALLED=$(abspath $(VENV)-$@) NUMBA_OPT=0 \
 	$(VENV)-$@/bin/python -m pytest -q -p no:cacheprovider -W default --confcutdir tests/cli tests/cli/test_installed.py
 
 # So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
-BUDGET   ?= 300
+BUDGET   ?= 230
 KERNELS  := $(shell grep -rlw njit src --include='*.py')
 # What compiles longest begins first.
 WARMED   := mutual-cover slicing mondrian global-guarantee safe-sampling m-invariance anatomy
