@@ -261,11 +261,13 @@ def test_a_plan_that_init_wrote_publishes(
     )
     monkeypatch.chdir(here)
     source = Path("clinic.db").read_bytes()
-    assert call(*shlex.split(command)[1:]).code == 0
-    done = call("publish", "plan.toml")
+    words = shlex.split(command)[1:]
+    assert call(*words).code == 0
+    plan = words[words.index("--to") + 1] if "--to" in words else "plan.toml"
+    done = call("publish", plan)
     assert done.code == 0, done.err
     assert Path("clinic.db").read_bytes() == source
-    assert Plan.read("plan.toml").ledger_url() != f"sqlite:///{here.resolve()}/clinic.db"
+    assert Plan.read(plan).ledger_url() != f"sqlite:///{here.resolve()}/clinic.db"
 
 
 def test_the_source_is_no_ledger(

@@ -105,19 +105,9 @@ def init(
         raise _exists(target)
     frame = read_source(source, query=query, drop=None)
     profiles = profile(frame)
-    if not json:
-        show_table(
-            source,
-            ["column", "type", "distinct", "missing", "role", "why"],
-            [
-                [p.name, p.type, p.distinct, p.missing, p.role, p.reason]
-                for p in profiles[:_MOST_COLUMNS]
-            ],
-            right=(2, 3),
-        )
-        if len(profiles) > _MOST_COLUMNS:
-            show_text(f"{len(profiles) - _MOST_COLUMNS} more columns are in the plan.")
     asks = not json and sys.stdin.isatty() and sys.stdout.isatty()
+    if asks:
+        _show_columns(source, profiles)
     use = _use(changes, looks_original, receiver, likely_changes(roles_of(profiles)), asks=asks)
     text = propose_plan(
         _seen_from(source, target.parent),
@@ -146,6 +136,8 @@ def init(
             }
         )
         return
+    if not asks:
+        _show_columns(source, profiles)
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     typer.echo(
@@ -252,6 +244,20 @@ def _correlation(
         "phi2": matrix.round(2).tolist(),
         "columns": [list(column) for column in columns],
     }
+
+
+def _show_columns(source: str, profiles: "Sequence[ColumnProfile]") -> None:
+    show_table(
+        source,
+        ["column", "type", "distinct", "missing", "role", "why"],
+        [
+            [p.name, p.type, p.distinct, p.missing, p.role, p.reason]
+            for p in profiles[:_MOST_COLUMNS]
+        ],
+        right=(2, 3),
+    )
+    if len(profiles) > _MOST_COLUMNS:
+        show_text(f"{len(profiles) - _MOST_COLUMNS} more columns are in the plan.")
 
 
 def _show_correlation(correlation: dict[str, Any], *, of: int) -> None:
