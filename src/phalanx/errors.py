@@ -117,8 +117,8 @@ def unusable(error: OSError) -> str:
     """What is wrong with a path that no system takes, or a folder that may not be entered: nothing
     of ours, and no more is quoted than the path.
 
-    >>> unusable(PermissionError(13, "Permission denied", "/root/x"))
-    "'/root/x' cannot be used (permission denied); check it, or name another one."
+    >>> unusable(PermissionError(13, "Permission denied", "out/x"))
+    "'out/x' cannot be used (permission denied); check it, or name another one."
     """
     path = "a file" if error.filename is None else repr(str(error.filename))
     short = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}…"
