@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every job as a user starts it: `phalanx …` in a process of its own, with the check, the ledger and
+the report, beside the floor of the same run, a process in which Polars reads the same Parquet file,
+sorts it by the quasi-identifiers and writes it.
+
+    python benchmarks/jobs.py [--rows 1000000] [--rounds 3] [--only TEXT] [--json FILE] [--profile]
+
+Tables are made up, with the cardinalities of a census extract, so that a run means the same on every
+machine. Some hurt: values that stay with their persons, long series, wide tables. ``seconds`` are by
+the clock, ``cpu`` is what all threads took, ``peak`` the most memory of the process; each is the
+median of the rounds, after one that is not counted. A series is made before its last release is
+timed, and is put back before each round. ``--profile`` runs one job in this process and prints where
+its time goes.
+"""
+
+import argparse
+import cProfile
+import json
+import os
+import pstats
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from phalanx.cli import app
+
+PHALANX = str(Path(sys.executable).with_name("phalanx"))
+
+QUASI = {"age": 79, "sex": 2, "education": 17, "birthplace": 57}
+VALUES = 50
+SERIES = 100_000
+"""Rows of a table that is published again and again."""
+RELEASES = 8
+FLOOR = (
+    "import sys, polars as pl; source, to, *quasi = sys.argv[1:];"
+    "pl.read_parquet(source).sort(quasi).write_parquet(to)"
+)
+
+
+def table(rows: int, wide: int = 0, first: int = 0) -> pl.DataFrame:
+    """Persons from number `first`; the most frequent value stands in 1 of 18 rows."""
+    rng = np.random.default_rng(2007 + first)
+    columns = {"person": rng.permutation(rows) + first}
+    for name, many in QUASI.items():
+        columns[name] = rng.integers(0, many, rows)
+    shares = 1 / (np.arange(VALUES) + 10)
+    columns["occupation"] = rng.choice(VALUES, rows, p=shares / shares.sum())
+    frame = pl.DataFrame(columns).with_columns(
+        pl.format("{} {}", pl.lit(name), name).alias(name)
+        for name in ("sex", "education", "birthplace", "occupation")
+    )
+    return frame.with_columns(
+        pl.Series(f"kept {number}", rng.integers(0, 20, rows)) for number in range(wide)
+    )
+
+
+def churned(frame: pl.DataFrame, release: int) -> pl.DataFrame:
+    """The table of the next release: one person in twenty leaves for a newcomer, and all others keep
+    their values.
+    """
+    gone = max(1, frame.height // 20)
+    return pl.concat([frame.slice(gone), table(gone, first=release * 10_000_000)])
+
+
+@dataclass
+class Job:
+    """What is published, and how."""
+
+    name: str
+    method: str
+    rows: int
+    wide: int = 0
+    releases: int = 1
+    """The release that is timed; those before it are made first."""
+    command: str = "publish"
+    figures: dict[str, list[float]] = field(default_factory=dict)
+
+
+def jobs(rows: int) -> list[Job]:
+    """From the shortest to the longest."""
+    sliced = 'name = "slicing"\nl = 4\ncolumns = [["age", "education", "birthplace"], ["sex", "occupation"]]'
+    sampled = (
+        'name = "safe-sampling"\nepsilon = 1\ndelta = 1e-8\nallow_empty = true\n'
+        "scheme = { age = { low = 0, high = 80, width = 10 } }"
+    )
+    stays = 'name = "global-guarantee"\nl = 2\nprotect = ["occupation 0", "occupation 10", "occupation 20", "occupation 30", "occupation 40"]'
+    return [
+        Job("start: mondrian", 'name = "mondrian"\nk = 10', 30_000),
+        Job("mondrian, k", 'name = "mondrian"\nk = 10', rows),
+        Job("mondrian, l", 'name = "mondrian"\nl = 4', rows),
+        Job("mondrian, 40 kept columns", 'name = "mondrian"\nk = 10', rows // 10, wide=40),
+        Job("anatomy", 'name = "anatomy"\nl = 4', rows),
+        Job("m-invariance", 'name = "m-invariance"\nm = 4', rows),
+        Job(f"m-invariance, release {RELEASES}", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES),
+        Job("global guarantee", 'name = "global-guarantee"\nl = 4', rows),
+        Job(f"global guarantee, values that stay, release {RELEASES}", stays, SERIES, releases=RELEASES),
+        Job("slicing", sliced, rows),
+        Job("safe sampling", sampled, rows),
+        Job("mutual cover", 'name = "mutual-cover"\ndelta = "1/6"\nk = 10', rows // 25),
+        Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
+        Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
+    ]  # fmt: skip
+
+
+def plan(job: Job) -> str:
+    """The plan of a job, as a person would write it."""
+    kept = [f"kept {number}" for number in range(job.wide)]
+    return f"""
+[series]
+name = "job"
+[source]
+path = "table.parquet"
+[schema]
+identifier = "person"
+quasi = {json.dumps(list(QUASI))}
+sensitive = "occupation"
+keep = {json.dumps(kept)}
+[method]
+{job.method}
+[publish]
+to = "releases"
+"""
+
+
+def words(job: Job) -> list[str]:
+    """What is said to `phalanx`."""
+    if job.command == "publish":
+        return ["publish", "plan.toml"]
+    folders = [f"releases/job-{number + 1}" for number in range(job.releases)]
+    return ["verify", *folders, "--ledger", "job.db"]
+
+
+def timed(argv: Sequence[str], folder: Path) -> dict[str, float]:
+    """One process, to its end."""
+    began = time.perf_counter()
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(argv, cwd=folder, stdout=log, stderr=log)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(
+            f"{' '.join(argv[-4:])}: ends with {process.returncode}\n{(folder / 'log').read_text()[-800:]}"
+        )
+    return {
+        "seconds": time.perf_counter() - began,
+        "cpu": used.ru_utime + used.ru_stime,
+        "peak": used.ru_maxrss / 1024,
+    }
+
+
+def prepare(job: Job, folder: Path) -> None:
+    """The folder as it is before what is timed."""
+    folder.mkdir()
+    (folder / "plan.toml").write_text(plan(job))
+    frame = table(job.rows, job.wide)
+    before = job.releases - (job.command == "publish")
+    for release in range(job.releases):
+        if release:
+            frame = churned(frame, release)
+        frame.write_parquet(folder / "table.parquet")
+        if release < before:
+            timed([PHALANX, "publish", "plan.toml"], folder)
+
+
+def measure(job: Job, rounds: int, folder: Path) -> None:
+    """Each round from the same folder; the first is not counted."""
+    prepared, work = folder / "prepared", folder / "work"
+    prepare(job, prepared)
+    for number in range(rounds + 1):
+        shutil.copytree(prepared, work)
+        beside = timed(
+            [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *QUASI], work
+        )
+        figures = timed([PHALANX, *words(job)], work)
+        shutil.rmtree(work)
+        if number:
+            for name, figure in figures.items():
+                job.figures.setdefault(name, []).append(figure)
+                job.figures.setdefault(f"floor {name}", []).append(beside[name])
+    shutil.rmtree(prepared)
+
+
+def line(job: Job) -> str:
+    """A row of the table."""
+    middle = {name: statistics.median(each) for name, each in job.figures.items()}
+    return (
+        f"{job.name:<50}{job.rows:>10}{middle['seconds']:>9.2f}{middle['cpu']:>8.2f}"
+        f"{middle['cpu'] / middle['floor cpu']:>8.1f}{middle['peak']:>8.0f}"
+        f"{middle['peak'] / middle['floor peak']:>8.1f}"
+    )
+
+
+def profiled(job: Job, folder: Path) -> None:
+    """Where the time of one job goes, in this process, after one that loads the kernels."""
+    prepare(job, folder / "prepared")
+    for number in range(2):
+        shutil.copytree(folder / "prepared", folder / str(number))
+        os.chdir(folder / str(number))
+        profile = cProfile.Profile()
+        profile.enable()
+        app(words(job), standalone_mode=False)
+        profile.disable()
+    pstats.Stats(profile).sort_stats("cumulative").print_stats("phalanx|polars|pyarrow", 40)
+
+
+def run() -> None:
+    """Choose, time, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="jobs whose name holds this text")
+    parser.add_argument("--json", type=Path, help="also write every round's figures here")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    chosen = [job for job in jobs(options.rows) if options.only in job.name]
+    if not chosen:
+        sys.exit(f"No job's name holds '{options.only}'.")
+    print(
+        f"{'job':<50}{'rows':>10}{'seconds':>9}{'cpu':>8}{'floors':>8}{'peak MB':>8}{'floors':>8}"
+    )
+    for job in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            if options.profile:
+                profiled(job, Path(folder))
+            else:
+                measure(job, options.rounds, Path(folder))
+                print(line(job), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(job) for job in chosen], indent=1))
+
+
+if __name__ == "__main__":
+    run()
