@@ -60,6 +60,7 @@ def test_the_paper_says_so():
         (lambda: amplified(0, 1e-5, 0.1), "epsilon must be above 0"),
         (lambda: amplified(1, 1e-5, 0), "beta must be above 0"),
         (lambda: amplified(1, 1e-5, 0.5, 0.4), "at most beta_before = 0.4"),
+        (lambda: amplified(1, 1e-5, 0.5, 1.5), "and that at most 1"),
         (lambda: amplified(1, "none", 0.5), "delta must be a number"),
         (lambda: amplified(1, "-0.1", 0.5), "delta must be at least 0"),
         (lambda: amplified(1, 1, 0.5), "below 1"),

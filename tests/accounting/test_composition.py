@@ -65,6 +65,15 @@ def test_the_profile_of_one_release(k, beta):
     assert end[2:] == pytest.approx(1 - np.exp([low - 1e-6, low - 2]), rel=1e-12)
 
 
+def test_every_loss_is_within_the_span():
+    """Also where beta is so near 0 or 1 that a float takes it for that."""
+    for digits in (20, 40):
+        tiny = Fraction(1, 10**digits)
+        assert span(3, tiny) == pytest.approx((-float(tiny), math.log(3)))
+        assert span(3, 1 - tiny) == (pytest.approx(-digits * math.log(10)), 0.0)
+    assert span(3, Fraction(1, 2)) == pytest.approx((math.log(0.5), math.log(1.5)))
+
+
 @pytest.mark.parametrize("promise", PROMISES, ids=["k3", "k2", "k4", "k3 of most"])
 def test_one_release(promise):
     """One release costs what it costs: at each epsilon not below the exact delta, and above it by

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger
+from phalanx.ledger import Ledger, transfer
+from phalanx.ledger.keys import fresh_key, write_key
 from phalanx.ledger.rows import Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
@@ -385,7 +386,24 @@ def test_an_unknown_series(move: Move) -> None:
     """A series that the ledger does not know is not exported, and no file is left."""
     with pytest.raises(LedgerError, match="knows no series 'visit'"):
         move.source.export_series("visit", move.file)
+    with pytest.raises(LedgerError, match="knows no series 'visit'"):
+        move.source.reconcile("visit", [], forgotten=False)
     assert list(move.file.parent.iterdir()) == []
+
+
+def test_another_hand_beside_an_export(move: Move) -> None:
+    """A key that somebody else puts beside the file while it is written is never taken for ours,
+    and stays.
+    """
+    with (
+        pytest.raises(LedgerError, match="exists already"),
+        transfer.Outgoing.to(move.file) as out,
+    ):
+        key_file = transfer.key_beside(move.file)
+        write_key(key_file, fresh_key(), remedy="")
+        out.write(b"a record")
+        out.finish()
+    assert list(move.file.parent.iterdir()) == [key_file]
 
 
 def interrupted_at(

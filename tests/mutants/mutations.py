@@ -33,7 +33,17 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Is: (ast.IsNot,),
     ast.IsNot: (ast.Is,),
 }
-_NOT_SWAPPED = {"min", "max", "minimum", "maximum", "gcd", "array_equal", "isinstance"}
+_NOT_SWAPPED = {
+    "min",
+    "max",
+    "minimum",
+    "maximum",
+    "gcd",
+    "array_equal",
+    "isinstance",
+    "add",
+    "multiply",
+}
 """Calls whose arguments may be swapped without a difference; and one where swapping them is too
 easy to notice.
 """

@@ -81,5 +81,8 @@ def _delta(delta: Number) -> Fraction:
 def _ratio(beta: Number, before: Number) -> Fraction:
     after, first = exact(beta, "beta"), exact(before, "beta_before")
     if not 0 < after <= first <= 1:
-        raise PlanError(f"beta must be above 0 and at most beta_before = {before}, and is {beta}.")
+        raise PlanError(
+            f"beta must be above 0 and at most beta_before = {before}, and that at most 1; beta is"
+            f" {beta}."
+        )
     return after / first

@@ -207,7 +207,7 @@ def promised(
         by_theorem = float_above(theorem.delta_between(k, beta, epsilon)[1])
     own = exactly if by_theorem is None or accounting == "tight" else by_theorem
     shown = own if delta is None else delta
-    if not 0 < Fraction(repr(shown)) < beta:
+    if Fraction(repr(shown)) >= beta:
         raise PlanError(
             f"beta must be above delta, and beta = {_said(beta)} gives a delta of {shown:g}: take a"
             " larger k."

@@ -192,9 +192,9 @@ def test_pages_that_are_not_where_they_should_be(
     assert left(tmp_path, file(chunk(column), PAGES)) is None
 
 
-@pytest.mark.parametrize("size", [-4, -300])
+@pytest.mark.parametrize("size", [-3, -4, -300])
 def test_a_page_that_goes_back(tmp_path: Path, size: int) -> None:
-    """A page of less than no bytes would be read for ever."""
+    """A page of no bytes, its header counted, or of less would be read for ever."""
     header = struct({3: (INT, size)})
     column = {9: (LONG, 4), 7: (LONG, len(header))}
     assert left(tmp_path, file(chunk(column), header)) is None

@@ -205,8 +205,11 @@ def test_what_cannot_be_checked_is_said():
     assert all(
         "not checked: no person-to-group mapping was given for release(s) 1, 2, 3"
         in files[part].note
+        and files[part].holds
+        and files[part].worst is None
         for part in (PERSONS, EVER)
     )
+    assert (files[PERSONS].bound, files[EVER].bound) == (0, Fraction(1, 2))
     one = GlobalGuarantee(2).check(releases_of(series)[2], (), evidence_of(series))
     assert [v.note for v in one][-1] == "not checked: release(s) 1, 2 of the series were not given"
     some = GlobalGuarantee(2).check(

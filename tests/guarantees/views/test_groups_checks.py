@@ -106,6 +106,7 @@ def test_entropy_at_its_bound():
     assert only(EntropyDiversity(4), form).holds
     assert not only(EntropyDiversity("4.000000000000000000000000000001"), form).holds
     assert only(EntropyDiversity(3), of_counts([7, 7, 7])).worst == 3.0
+    assert [only(EntropyDiversity(l), form).bound for l in (4, "5/2")] == [4, Fraction(5, 2)]
     assert only(EntropyDiversity(3), of_counts([7, 7, 7])).holds
     assert not only(EntropyDiversity(3), of_counts([7, 7, 8])).holds
 
