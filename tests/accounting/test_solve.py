@@ -339,7 +339,7 @@ def test_extreme_promises():
         ({"epsilon": 1, "beta": 1.0, "k": 5}, "beta must be above 0 and below 1"),
         ({"epsilon": 1, "beta": 0.7, "k": 50}, r"beta of at most 0\.632120558828557"),
         ({"epsilon": 1, "delta": 1e-6, "beta": 0.5, "k": 10}, "take k = 4"),
-        ({"epsilon": 1, "delta": 1e-3, "beta": 1e-3}, "beta must be above delta"),
+        ({"epsilon": 1, "delta": 1e-3, "beta": 1e-3}, "is 0.001 against 0.001"),
         ({"epsilon": 1, "k": 1}, "beta must be above delta"),
         ({"delta": 1e-6, "k": 8, "beta": 0.3}, "never below beta"),
         ({"epsilon": 1, "delta": 1e-3, "k": 1}, "no beta above delta"),

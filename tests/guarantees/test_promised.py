@@ -76,6 +76,9 @@ def lines(public: dict[str, Any]) -> Iterator[str]:
     """What one of them says."""
     guarantee = from_parameters(public)
     yield f"== {guarantee.parameters()}"
+    hides = ", ".join(getattr(guarantee, "hides", ())) or "nothing by itself"
+    over = "all releases" if getattr(guarantee, "over_series", False) else "one release"
+    yield f"of {', '.join(guarantee.forms)}; hides {hides}; over {over}"
     sentences = dict.fromkeys(guarantee.in_words(sensitive=given) for given in (True, False))
     yield from ("promise: " + sentence for sentence in sentences)
     told: dict[str, list[str]] = {}

@@ -395,14 +395,16 @@ def test_another_hand_beside_an_export(move: Move) -> None:
     """A key that somebody else puts beside the file while it is written is never taken for ours,
     and stays.
     """
-    with (
-        pytest.raises(LedgerError, match="exists already"),
-        transfer.Outgoing.to(move.file) as out,
-    ):
-        key_file = transfer.key_beside(move.file)
-        write_key(key_file, fresh_key(), remedy="")
-        out.write(b"a record")
-        out.finish()
+    key_file = transfer.key_beside(move.file)
+
+    def export() -> None:
+        with transfer.Outgoing.to(move.file) as out:
+            out.write(b"a record")
+            write_key(key_file, fresh_key(), remedy="")
+            out.finish()
+
+    with pytest.raises(LedgerError, match="exists already"):
+        export()
     assert list(move.file.parent.iterdir()) == [key_file]
 
 

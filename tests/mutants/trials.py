@@ -39,6 +39,7 @@ TESTS = (
     "tests/cli/test_budget.py",
     "tests/cli/test_ledger_commands.py",
     "tests/cli/test_series.py",
+    "tests/methods/slicing/test_counting.py",
     "tests/test_registry.py",
     "tests/test_testing.py",
     "tests/test_third_party.py",

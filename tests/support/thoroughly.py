@@ -21,7 +21,7 @@ SECONDS = Path(__file__).parents[1] / "seconds.json"
 of the fixtures that its tests share.
 """
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
-LONG = 0.5
+LONG = float(os.environ.get("LONG", "0.5"))
 """A test of so many seconds has its turn as one that is marked slow."""
 SLOW_SHARE = 0.4
 """The part of the budget that belongs to slow tests."""
