@@ -38,6 +38,7 @@ _NOT_SWAPPED = {
     "max",
     "minimum",
     "maximum",
+    "samestat",
     "gcd",
     "array_equal",
     "isinstance",
