@@ -3,7 +3,7 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given, settings
@@ -15,9 +15,10 @@ from phalanx.accounting import (
     least_epsilon,
     solve,
     theorem_delta,
+    tight,
     tight_delta,
 )
-from phalanx.accounting.promise import nearest_beta, surely_keeps, theorem_covers
+from phalanx.accounting.promise import keeps, nearest_beta, surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
 from support.work import lines
@@ -319,6 +320,17 @@ def test_extreme_promises():
         Fraction("0.1"),
         Fraction("1e-9"),
     )
+
+
+@pytest.mark.parametrize("k", [2, 5, 9])
+def test_at_the_very_delta_decimals_decide(k):
+    """A float cannot tell what lies within its last digits of the exact delta; it is told all the
+    same, and against us.
+    """
+    for beta, epsilon in product(map(Fraction, ("1/20", "1/3", "1/2")), (Fraction(1, 2), 1, 2)):
+        low, high = map(Fraction, tight.delta_between(k, beta, Fraction(epsilon)))
+        assert keeps("tight", k, beta, Fraction(epsilon), high)
+        assert not keeps("tight", k, beta, Fraction(epsilon), low * (1 - Fraction(1, 10**20)))
 
 
 @pytest.mark.parametrize(

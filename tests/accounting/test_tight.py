@@ -106,6 +106,16 @@ def test_each_direction_by_itself():
     assert attained[0] == len(CELLS[::5]) and attained[1] > len(CELLS[::5]) / 2
 
 
+def test_where_both_directions_are_near():
+    """At an epsilon near 0 a row more and a row less are told alike, and the larger one counts."""
+    for k, beta in ((1, Fraction(1, 5)), (3, Fraction(1, 2)), (10, Fraction(9, 10))):
+        epsilon = Fraction(1, 10**9)
+        both = [each(k, beta, epsilon, 60) for each in (added_between, removed_between)]
+        low, high = delta_between(k, beta, epsilon)
+        assert max(pair[0] for pair in both) <= high and low <= max(pair[1] for pair in both)
+        assert high - low < Decimal("1e-25") * high
+
+
 def test_reference_values():
     """The values of the prototype that was checked against whole tables."""
     assert tight_delta(10, Fraction("0.1"), Fraction("0.5")) == pytest.approx(

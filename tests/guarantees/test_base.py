@@ -55,6 +55,8 @@ def test_texts_and_nothing():
         told.figures == ("l=2: 3/4, l=3: 1.464", "none asked")
         and told.to_json()["worst"] == "l=2: 3/4, l=3: 14641/10007"
     )
+    alone = Verdict(name="t", bound=None, worst=Fraction(1, 3) + Fraction(1, 10**8), holds=True)
+    assert alone.figures == ("0.3334", "")
     least = Verdict(name="t", bound="none asked", worst=LONG, holds=True, less_is_worse=True)
     assert least.figures[0] == "0.3333"
 

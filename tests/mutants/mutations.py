@@ -39,6 +39,7 @@ _NOT_SWAPPED = {
     "minimum",
     "maximum",
     "samestat",
+    "not_equal",
     "gcd",
     "array_equal",
     "isinstance",

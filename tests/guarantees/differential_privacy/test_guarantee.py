@@ -266,6 +266,7 @@ def test_what_is_no_partition(tmp_path, boxes):
     found = verdicts(bad.written(tmp_path / "r"))
     assert [name for name, v in found.items() if not v.holds] == ["scheme"]
     assert ("overlap" in found["scheme"].note) == (boxes in OVERLAPPING)
+    assert found["scheme"].bound == 0 and found["scheme"].worst != 0
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,10 @@ def test_what_cannot_be_checked_is_said():
     assert (files[PERSONS].bound, files[EVER].bound) == (0, Fraction(1, 2))
     one = GlobalGuarantee(2).check(releases_of(series)[2], (), evidence_of(series))
     assert [v.note for v in one][-1] == "not checked: release(s) 1, 2 of the series were not given"
+    gap = GlobalGuarantee(2).check(
+        releases_of(series)[2], releases_of(series)[:1], evidence_of(series)
+    )
+    assert [v.note for v in gap][-1] == "not checked: release(s) 2 of the series were not given"
     some = GlobalGuarantee(2).check(
         releases_of(series)[2],
         releases_of(series)[:2],

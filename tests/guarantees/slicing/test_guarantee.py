@@ -476,6 +476,8 @@ def test_a_table_without_rows(guarantee):
     )
     (verdict,) = guarantee.check(replace(form, given=(form.given[0].clear(),)))
     assert verdict.holds and verdict.worst is None and verdict.note == "the table has no rows"
+    (full,) = guarantee.check(form)
+    assert (verdict.name, verdict.bound) == (full.name, full.bound) == (guarantee.name, full.bound)
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: g.name)

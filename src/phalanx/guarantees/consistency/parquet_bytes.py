@@ -28,12 +28,7 @@ def left_over(path: Path) -> int | None:
     """
     content = path.read_bytes()
     length = int.from_bytes(content[-8:-4], "little")
-    if (
-        len(content) < 2 * len(_MAGIC) + 4
-        or not content.startswith(_MAGIC)
-        or not content.endswith(_MAGIC)
-        or length > len(content) - 12
-    ):
+    if not (content.startswith(_MAGIC) and content.endswith(_MAGIC)) or length > len(content) - 12:
         return None
     begins = len(content) - 8 - length
     try:
