@@ -80,6 +80,8 @@ def test_one_release(promise):
     no more than the grid blurs it.
     """
     cost = together(promise, 1)
+    several = together(promise, 40)
+    assert several.delta == min(40 * Fraction(repr(promise.delta)), 1) <= 1
     assert cost.tight_delta == promise.delta_tight
     for epsilon in EPSILONS[1:]:
         exact = tight_delta(promise.k, promise.beta, Fraction(repr(epsilon)))

@@ -63,6 +63,7 @@ def test_a_good_release_holds(tmp_path):
         v.holds for v in found.values()
     )
     assert (found["crowd"].bound, found["crowd"].worst) == (3, smallest)
+    assert found["crowd"].worst_cases["rows"][0] == smallest
     assert (found["scheme"].worst, found["counts"].worst) == (0, 0)
     assert (found["delta"].bound, found["delta"].worst) == (Fraction(1, 8), 0.125)
     assert found["delta"].note == "by the tight reckoning 0.125, by the theorem 0.125"
@@ -267,6 +268,9 @@ def test_what_is_no_partition(tmp_path, boxes):
     assert [name for name, v in found.items() if not v.holds] == ["scheme"]
     assert ("overlap" in found["scheme"].note) == (boxes in OVERLAPPING)
     assert found["scheme"].bound == 0 and found["scheme"].worst != 0
+    counts = verdicts(bad.written(tmp_path / "s"), beside(encoded(ROWS)))["counts"]
+    assert (counts.bound, counts.worst, counts.holds) == (0, None, False)
+    assert counts.note.startswith("not looked at")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,16 @@ def test_the_slow_twin_finds_the_same(of_sets, seed):
         assert above == {(key(p), v) for (p, v), x in true.items() if x > bound}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_near_is_decided_by_fractions(monkeypatch, seed):
+    """However many pairs floats cannot tell apart, the largest fraction is the worst figure."""
+    monkeypatch.setattr(breach, "_NEAR", 1.0)
+    series = made(np.random.default_rng(seed), of_sets=False)
+    true = naive.ever_linked(series, without="").values()
+    assert len(set(true)) > 1
+    assert checked(GlobalGuarantee(2), series)[EVER].worst == max(true)
+
+
 @given(st.integers(0, 2**32), st.integers(1, 40))
 @settings(max_examples=40, deadline=None)
 def test_some_persons_at_a_time(seed, most):

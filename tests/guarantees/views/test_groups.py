@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.data.sets import SEPARATOR
-from phalanx.guarantees.views.groups import Groups
+from phalanx.guarantees.views.groups import Groups, places
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 
@@ -98,3 +98,10 @@ def test_members_of_single_values_are_the_values():
     assert sets.members.members is sets.members
     assert cells(sets.members) == [(1, "a", 2), (1, "b", 1)]
     assert cells(plain) == [(1, "a", 1), (1, "a; b", 1)]
+
+
+def test_places_of_numbers_beyond_a_sign() -> None:
+    """Whole numbers that only 64 bits without a sign hold have a place like any other."""
+    column = pl.Series("n", [2**63 + 1, 2**63, 2**63 + 1], dtype=pl.UInt64)
+    distinct, place = places(column)
+    assert distinct.to_list() == [2**63, 2**63 + 1] and place.tolist() == [1, 0, 1]

@@ -323,7 +323,7 @@ LAST: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no counterfeits": (in_counts(lambda c, _: c.clear()), "another number of persons in the mapping than real rows"),
     "no table of counterfeits": (again(lambda form: Generalized(form.table, form.attributes, None)), "another number of persons in the mapping than real rows"),
     "counterfeits in no group": (in_counts(lambda c, _: c.with_columns(pl.col("group") + 1000)), "name a group that is not in the data"),
-    "a group counted twice": (in_counts(lambda c, _: pl.concat([c, c])), "group(s) are counted twice among the counterfeits"),
+    "a group counted twice": (in_counts(lambda c, _: pl.concat([c, c])), "group(s) are counted twice in the counterfeit counts"),
     "a count of nobody": (in_counts(lambda c, _: c.with_columns(pl.col("count") * 0)), "counterfeit count(s) are not positive"),
     "CSV that tells something else": (
         bytes_of("data.csv", lambda p: (p / "data.csv").read_bytes().replace(b"rash", b"acne", 1)),

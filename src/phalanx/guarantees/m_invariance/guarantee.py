@@ -19,6 +19,7 @@ from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.guarantees.views.boxes import Bools, candidate_sets
 from phalanx.guarantees.views.groups import Groups, places
+from phalanx.guarantees.views.members import counted_faults, mapping_faults, place
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
@@ -180,9 +181,7 @@ class MInvariance:
         """Counts name groups that exist, each once, at least 1 and less than the group's rows:
         every group hosts somebody.
         """
-        faults = [
-            f"release {r.number}: {fault}" for r in series for fault in _counterfeit_faults(r)
-        ]
+        faults = [f"release {r.number}: {fault}" for r in series for fault in counted_faults(r)]
         counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
         note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
         note += f"; {_FILLED}" if self.balancing == "paper" else ""
@@ -205,7 +204,7 @@ class MInvariance:
             faults = [
                 f"release {r.number}: {fault}"
                 for r in given
-                for fault in _mapping_faults(r, evidence.groups[r.number])
+                for fault in mapping_faults(r, evidence.groups[r.number])
             ]
             note = "; ".join(faults) or f"{len(given)} release(s)"
             yield Verdict(
@@ -341,68 +340,6 @@ class MInvariance:
         )
 
 
-def _counterfeit_faults(release: Release) -> list[str]:
-    table = release.generalized.counterfeits
-    if table is None or not table.height:
-        return []
-    if (
-        not (table["group"].dtype.is_integer() and table["count"].dtype.is_integer())
-        or table["group"].null_count()
-        or table["count"].null_count()
-    ):
-        return ["the counterfeits table holds something else than whole numbers"]
-    groups = Groups.of(release)
-    sizes = pl.DataFrame({"group": groups.ids.cast(pl.Int64, strict=False), "size": groups.sizes})
-    beside = table.select(pl.col("group", "count").cast(pl.Int64)).join(
-        sizes, on="group", how="left"
-    )
-    faults = []
-    if unknown := beside["size"].null_count():
-        faults.append(f"{unknown} counterfeit count(s) name a group that is not in the data")
-    if small := int((beside["count"] < 1).sum()):
-        faults.append(f"{small} counterfeit count(s) are not positive")
-    if full := int((beside["count"] >= beside["size"]).sum()):
-        faults.append(f"{full} group(s) would consist of counterfeits alone")
-    if twice := table.height - table["group"].n_unique():
-        faults.append(f"{twice} group(s) are counted twice among the counterfeits")
-    return faults
-
-
-def _mapping_faults(release: Release, mapping: pl.DataFrame) -> list[str]:
-    groups = Groups.of(release)
-    hosted = mapping.filter(pl.col("group") != 0)
-    place, known = _place(groups, hosted["group"])
-    faults = []
-    if twice := hosted.height - hosted["person"].n_unique():
-        faults.append(f"the mapping names {twice} person(s) more than once")
-    if unknown := int((~known).sum()):
-        faults.append(f"the mapping puts {unknown} person(s) into groups that are not in the data")
-    persons = np.bincount(place[known], minlength=len(groups))
-    if wrong := int((persons != groups.sizes - groups.counterfeits).sum()):
-        faults.append(
-            f"{wrong} group(s) have another number of persons in the mapping than real rows in the"
-            " data"
-        )
-    return faults
-
-
-def _place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
-    """The place of each named group among the published ones, and whether it is there at all."""
-    ids, wanted = (
-        groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(),
-        named.cast(pl.Int64).fill_null(-1).to_numpy(),
-    )
-    if (
-        len(ids) and ids[-1] - ids[0] == len(ids) - 1
-    ):  # the ids follow each other, as in every release of ours: no search is needed
-        place = np.clip(wanted - ids[0], 0, len(ids) - 1)
-    else:
-        place = np.minimum(np.searchsorted(ids, wanted), max(len(ids) - 1, 0)).astype(np.int64)
-    return place, (
-        (ids[place] == wanted) & (wanted >= 0) if len(ids) else np.zeros(len(wanted), dtype=bool)
-    )
-
-
 def _hosts(
     release: Release, evidence: Evidence, signatures: Signatures, *, records: bool
 ) -> pl.DataFrame:
@@ -410,10 +347,10 @@ def _hosts(
     value.
     """
     mapping = evidence.groups[release.number].filter(pl.col("group") != 0)
-    place, known = _place(Groups.of(release), mapping["group"])
+    where, there = place(Groups.of(release), mapping["group"])
     hosts = mapping.select(
-        "person", "group", pl.Series("signature", signatures.of(release)[place])
-    ).filter(pl.Series(known))
+        "person", "group", pl.Series("signature", signatures.of(release)[where])
+    ).filter(pl.Series(there))
     if not records:
         return hosts
     microdata = evidence.microdata[release.number]
@@ -466,11 +403,11 @@ def _moved_cases(
     few = moved.head(5).with_row_index("case", offset=1)
     rows = []
     for hosts, release in zip(hosted, given, strict=True):
-        where = few.join(hosts, on=_whom(hosts), how="inner")
+        stood = few.join(hosts, on=_whom(hosts), how="inner")
         groups = Groups.of(release)
-        place, _ = _place(groups, where["group"])
+        where, _ = place(groups, stood["group"])
         for case, group, at in zip(
-            where["case"].to_list(), where["group"].to_list(), place.tolist(), strict=True
+            stood["case"].to_list(), stood["group"].to_list(), where.tolist(), strict=True
         ):
             rows.append((case, release.number, group, ", ".join(map(str, groups.signature(at)))))
     return pl.DataFrame(
