@@ -149,6 +149,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {spelled[near[0]]!r}?" if near else ""
 
 
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """The first names, quoted, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def kind_of(thing: Any) -> str:
     """What something is, for a sentence that wants something else; never its value, which may be a
     table's.

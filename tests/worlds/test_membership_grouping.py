@@ -11,21 +11,10 @@ import numpy as np
 import pytest
 
 from naive.membership import parting_cuts
-from phalanx.methods.slicing import membership
+from phalanx.methods.slicing import dealing
 from phalanx.methods.slicing.tuples import Coded
 
 AGES = [1, 2, 4, 7, 11, 16, 22, 29]
-
-
-class Order:
-    """A stream whose only permutation is given."""
-
-    def __init__(self, order):
-        self.order = np.array(order)
-
-    def permutation(self, n):
-        assert n == len(self.order)
-        return self.order
 
 
 def dealt(world, sexes, order, size, l):
@@ -35,9 +24,8 @@ def dealt(world, sexes, order, size, l):
         np.stack([codes, np.array(sexes)]).astype(np.int32),
         np.array(["abcd".index(v) for v in world], dtype=np.int32),
     )
-    bucket = membership.group(
-        coded, np.stack([codes, np.array(sexes)]), bucket_size=size, l=l, stream=Order(order)
-    )
+    attributes = np.stack([codes, np.array(sexes)])
+    bucket = dealing.group(coded, attributes, bucket_size=size, l=l, order=np.array(order))
     return [np.flatnonzero(bucket == b).tolist() for b in range(bucket.max() + 1)]
 
 

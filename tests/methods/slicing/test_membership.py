@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from naive import membership as naive
 from phalanx.adversaries.groups import matching
 from phalanx.methods.mondrian.kernels.cells import arrange
-from phalanx.methods.slicing import membership
-from phalanx.methods.slicing.dealing import at_random
+from phalanx.methods.slicing import dealing
+from phalanx.methods.slicing.eligibility import eligible
 from phalanx.methods.slicing.tuples import Coded, numbered
 from phalanx.randomness import Randomness
 
@@ -60,9 +60,8 @@ def like_german_credit(seed):
 def eligible_table(n, seed, l):
     """Its rows that may stay."""
     coded, attributes = table(n, seed)
-    stays = membership.eligible(
-        coded.values[-1], coded.sensitive, l, Randomness.seeded(seed).stream("suppress")
-    )
+    order = Randomness.seeded(seed).stream("suppress").permutation(n)
+    stays = eligible(coded.values[-1], coded.sensitive, l, order)
     return Coded(
         np.stack([numbered([column[stays]]) for column in coded.values]), coded.sensitive[stays]
     ), attributes[:, stays]
@@ -128,9 +127,8 @@ def counting_error(bucket, coded, attributes):
 
 
 def grouped(coded, attributes, size, l, seed=1):
-    return membership.group(
-        coded, attributes, bucket_size=size, l=l, stream=Randomness.seeded(seed).stream("deal")
-    )
+    order = Randomness.seeded(seed).stream("deal").permutation(coded.rows)
+    return dealing.group(coded, attributes, bucket_size=size, l=l, order=order)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 400), st.sampled_from([1, 2, 4]), st.integers(1, 60))
@@ -162,7 +160,7 @@ def test_runs_are_dealt_like_cards(seed, n, l):
     order = np.random.default_rng(seed).permutation(coded.rows)
     cells = coded.cells
 
-    found = list(membership.runs(cells, order, l))
+    found = list(dealing.runs(cells, order, l))
 
     expected = naive.runs(cells.of_row.tolist(), cells.q.tolist(), order.tolist(), l)
     assert [run.tolist() for run in found] == [list(run.values()) for run in expected]
@@ -179,7 +177,7 @@ def test_cuts_take_as_many_rows_of_every_value():
     run = np.random.default_rng(4).permutation(120).reshape(3, 40)
     positions = np.stack([np.arange(120) / 120, np.zeros(120)])
 
-    buckets = list(membership.cut(run, positions, 12))
+    buckets = list(dealing.cut(run, positions, 12))
 
     assert sorted(np.concatenate(buckets).tolist()) == list(range(120))
     assert len(buckets) == 10
@@ -224,9 +222,11 @@ def test_originals_stand_out_less_than_in_random_buckets_and_boxes():
     coded, attributes = eligible_table(8000, 4, 4)
     stream = Randomness.seeded(6).stream("deal")
 
-    bucket = membership.group(coded, attributes, bucket_size=100, l=4, stream=stream)
+    order = stream.permutation(coded.rows)
+    bucket = dealing.group(coded, attributes, bucket_size=100, l=4, order=order)
 
-    random, boxed = at_random(coded.rows, 110, stream), boxes(attributes, 110)
+    order = stream.permutation(coded.rows)
+    random, boxed = dealing.at_random(order, 110), boxes(attributes, 110)
     ours, theirs, in_boxes = (ranking(buckets, coded) for buckets in (bucket, random, boxed))
     assert ours.by_degree.high < theirs.by_degree.low
     assert ours.by_number.high < theirs.by_number.low
@@ -246,12 +246,8 @@ def test_the_goal_is_held_on_a_table_like_german_credit(l):
     found = ranking(grouped(coded, attributes, 20, l), coded)
 
     assert max(found.by_degree.area, found.by_number.area) <= 0.7
-    assert (
-        ranking(
-            at_random(coded.rows, 20, Randomness.seeded(1).stream("deal")), coded
-        ).by_degree.area
-        > 0.7
-    )
+    order = Randomness.seeded(1).stream("deal").permutation(coded.rows)
+    assert ranking(dealing.at_random(order, 20), coded).by_degree.area > 0.7
 
 
 def test_the_same_stream_makes_the_same_buckets():
@@ -274,7 +270,7 @@ def test_as_few_rows_as_possible_are_suppressed(rows, l):
     no more.
     """
     q, s = np.array(rows).T
-    stays = membership.eligible(q, s, l, Randomness.seeded(1).stream("suppress"))
+    stays = eligible(q, s, l, Randomness.seeded(1).stream("suppress").permutation(len(q)))
 
     for one in set(q.tolist()):
         counts = np.bincount(s[q == one])

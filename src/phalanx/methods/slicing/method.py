@@ -3,7 +3,6 @@
 itself within every bucket (Li, Li, Zhang, Molloy).
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ import numpy as np
 from phalanx.arrays import Ints
 from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, lower_to
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.exact import Number, bounded, exact, is_list, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
@@ -27,13 +26,17 @@ from phalanx.guarantees.slicing.guarantee import (
 from phalanx.methods.base import Draft, Memory, Offer, check_word, parameters_of
 from phalanx.methods.mondrian.method import balanced_partition
 from phalanx.methods.requirement import Requirement
-from phalanx.methods.slicing.column_boxes import column_boxes
-from phalanx.methods.slicing.columns import check_partition, check_sizes, partition
+from phalanx.methods.slicing.columns import (
+    check_partition,
+    check_sizes,
+    column_boxes,
+    partition,
+)
 from phalanx.methods.slicing.cuts import Local, by_cuts
-from phalanx.methods.slicing.dealing import at_random, merged
-from phalanx.methods.slicing.membership import eligible, group
+from phalanx.methods.slicing.dealing import at_random, group, merged
+from phalanx.methods.slicing.eligibility import check_eligible, eligible
 from phalanx.methods.slicing.offer import OFFER
-from phalanx.methods.slicing.tuples import Coded, largest_share
+from phalanx.methods.slicing.tuples import Coded
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.sliced import slice_into
 
@@ -299,7 +302,14 @@ class Slicing:
         eligible_rows = self._kept(microdata, columns, rng)
         shown = microdata if len(eligible_rows) == microdata.rows else microdata.take(eligible_rows)
         coded = Coded.of(shown, columns, boxes)
-        self._check_eligible(shown, coded, columns)
+        if self.bucket_size is not None and self.bucket_size > coded.rows:
+            raise MethodError(
+                f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it,"
+                " or publish when there are more rows."
+            )
+        if self.diversity == "frequency":
+            named = not isinstance(self.columns, int)
+            check_eligible(shown, coded, columns, self.l, columns_are_named=named)
         buckets = self._buckets(shown, coded, columns, rng)
         form, published = slice_into(
             shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact
@@ -377,76 +387,6 @@ class Slicing:
                 " and none is declared; name it, or leave them out."
             )
 
-    def _check_eligible(self, microdata: Microdata, coded: Coded, columns: Columns) -> None:
-        """NotEligible where the whole table, taken as one bucket, does not keep the largest share
-        that l allows.
-        """
-        if self.bucket_size is not None and self.bucket_size > coded.rows:
-            raise MethodError(
-                f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it,"
-                " or publish when there are more rows."
-            )
-        l, sensitive = exact(self.l, "l"), microdata.schema.sensitive
-        if self.diversity != "frequency":
-            return
-        above, below, where = largest_share(coded)
-        if l * above <= below:
-            return
-        lower = lower_to("l", math.floor(100 * below / above) / 100)
-        if sensitive is None:
-            raise NotEligible(
-                f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows"
-                f" and l = {self.l} allows at most 1/l in every bucket; {lower}put more attributes"
-                " into that column, or drop what is hardly ever another one."
-            )
-        beside = [name for name in columns[-1] if name != sensitive]
-        if not beside:
-            raise NotEligible(
-                f"a value of column {sensitive!r} stands in {above} of {below} rows, and l ="
-                f" {self.l} allows at most 1/l; {lower}suppress rows with not_eligible, or make the"
-                " values coarser at the source."
-            )
-        raise NotEligible(
-            f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on"
-            f" {', '.join(beside)}, and l = {self.l} allows at most 1/l; "
-            + self._way_out(microdata, beside, lower)
-        )
-
-    def _way_out(self, microdata: Microdata, beside: Sequence[str], lower: str) -> str:
-        """Which attributes stand in the way beside the sensitive one, each by itself, and what to
-        do; of a value that is too frequent by itself, that it is.
-        """
-        secret, l = microdata.sensitive.codes, exact(self.l, "l")
-
-        def kept(*names: str) -> bool:
-            above, below, _ = largest_share(
-                Coded.of(microdata, [[*names, microdata.schema.sensitive or ""]], {})
-            )
-            return l * above <= below
-
-        if not kept():
-            most = int(np.bincount(secret).max())
-            return (
-                f"a value stands in {most} of all {len(secret)} rows, so {lower}suppress rows with"
-                " not_eligible, or make the values coarser at the source."
-            )
-        blockers = [name for name in beside if not kept(name)]
-        which = (
-            f"{', '.join(map(repr, blockers))} {'stands' if len(blockers) == 1 else 'stand'} in"
-            " the way"
-            if blockers
-            else "they do so only together"
-        )
-        remedy = (
-            "name columns that leave the sensitive attribute alone"
-            if not isinstance(self.columns, int)
-            else "set sensitive_column_size = 1"
-        )
-        return (
-            f"{which}: {remedy}, {lower}or make {'it' if len(beside) == 1 else 'them'} coarser with"
-            " generalize_columns_k."
-        )
-
     def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> Ints:
         """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
         if self.not_eligible == "refuse":
@@ -457,8 +397,9 @@ class Slicing:
                 "[method] not_eligible = 'suppress' is about a sensitive attribute, and none is"
                 " declared; name it, or leave it out."
             )
+        order = rng.stream("suppress").permutation(microdata.rows)
         kept = np.flatnonzero(
-            eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("suppress"))
+            eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), order)
         )
         if not len(kept):
             raise NotEligible(
@@ -528,13 +469,14 @@ class Slicing:
                 stream if self.cuts == "relaxed" else None,
                 over_all_buckets=self._leans and coded.sensitive is not None,
             )
+        order = stream.permutation(coded.rows)
         size = self.bucket_size or 1
         if self.grouping == "random":
-            return merged(at_random(coded.rows, size, stream), local.keeps)
+            return merged(at_random(order, size), local.keeps)
         return group(
             coded,
             np.stack([column.codes for column in microdata.quasi]),
             bucket_size=size,
             l=int(exact(self.l, "l")),
-            stream=stream,
+            order=order,
         )

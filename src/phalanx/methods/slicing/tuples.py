@@ -80,21 +80,3 @@ def numbered(codes: Sequence[Integers]) -> Codes:
         if int(combined.max()) >= 2**31 or len(codes) > 2:
             combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
     return np.unique(combined, return_inverse=True)[1].astype(np.int32)
-
-
-def largest_share(coded: Coded) -> tuple[int, int, int]:
-    """The largest share that a value has in the whole table, as a count of how many, and the column
-    it stands in (by place).
-
-    Of the sensitive attribute, among the rows that agree on what stands beside it; of all columns,
-    where there is none.
-    """
-    if coded.sensitive is None:
-        counts = [int(np.bincount(column).max()) for column in coded.values]
-        where = int(np.argmax(counts))
-        return counts[where], coded.rows, where
-    cells = coded.cells
-    counts_of = np.bincount(cells.of_row, minlength=len(cells.q))
-    among = np.bincount(coded.values[-1])[cells.q]
-    worst = int(np.argmax(counts_of / among))
-    return int(counts_of[worst]), int(among[worst]), len(coded.values) - 1
