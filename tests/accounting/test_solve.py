@@ -18,8 +18,8 @@ from phalanx.accounting import (
     tight,
     tight_delta,
 )
-from phalanx.accounting.promise import keeps, nearest_beta, surely_keeps, theorem_covers
-from phalanx.accounting.solve import smallest_k
+from phalanx.accounting.promise import nearest_beta, theorem_covers
+from phalanx.accounting.solve import keeps, smallest_k, surely_keeps
 from phalanx.errors import PlanError
 from support.work import lines
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from phalanx.accounting.binomials import log_tail
 from phalanx.accounting.directed import float_kept, log_of
-from phalanx.accounting.promise import Accounting, Promise, default_beta, log_delta, promised
-from phalanx.accounting.solve import largest_beta, smallest_k
+from phalanx.accounting.promise import Accounting, Promise, default_beta, promised
+from phalanx.accounting.solve import largest_beta, log_delta, smallest_k
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, whole
 

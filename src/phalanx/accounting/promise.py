@@ -5,7 +5,6 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from types import ModuleType
 from typing import Any, Literal
 
 from phalanx.accounting import theorem, tight
@@ -14,8 +13,6 @@ from phalanx.accounting.directed import (
     exponential,
     float_above,
     float_below,
-    float_kept,
-    log_of,
     logarithm,
     quotient,
     rounded_down,
@@ -33,11 +30,7 @@ PLACES = 15
 EPSILON_PLACES = 12
 """Decimals of an epsilon that is solved for."""
 
-_BY_NAME: dict[str, ModuleType] = {"theorem": theorem, "tight": tight}
 _BELOW_ONE = math.nextafter(1.0, 0.0)
-_CLEAR = (
-    1e-6  # logarithms further apart than this are compared as floats; the answer itself never is
-)
 
 
 @dataclass(frozen=True)
@@ -160,33 +153,6 @@ def least_epsilon(beta: Fraction) -> Fraction:
     decimals.
     """
     return rounded_up(-logarithm(1 - beta, 60 + len(str(beta.denominator)))[0], EPSILON_PLACES)
-
-
-def log_delta(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction) -> float:
-    """The logarithm of the accounting's delta as floats see it: to search with."""
-    return float(_BY_NAME[accounting].log_delta(k, beta, epsilon))
-
-
-def keeps(
-    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
-) -> bool:
-    """Whether the accounting's delta is at most ``delta``: floats where they are far apart,
-    decimals rounded against us where they are near.
-    """
-    distance = _BY_NAME[accounting].log_delta(k, beta, epsilon) - log_of(delta)
-    if abs(distance) > _CLEAR:
-        return bool(distance < 0)
-    return surely_keeps(accounting, k, beta, epsilon, delta)
-
-
-def surely_keeps(
-    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
-) -> bool:
-    """The same, with decimals alone, and so that the figure that is shown (rounded up to a float)
-    is not above the ``delta`` that is shown either.
-    """
-    high = _BY_NAME[accounting].delta_between(k, beta, epsilon)[1]
-    return bool(high <= quotient(downwards(60), min(delta, Fraction(float_kept(delta)))))
 
 
 def promised(

@@ -10,22 +10,22 @@ every move.
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from types import ModuleType
+from typing import Final
 
-from phalanx.accounting import theorem
+from phalanx.accounting import theorem, tight
 from phalanx.accounting.binomials import too_extreme
-from phalanx.accounting.directed import float_kept
+from phalanx.accounting.directed import downwards, float_kept, log_of, quotient
 from phalanx.accounting.promise import (
     EPSILON_PLACES,
     PLACES,
     Accounting,
     Promise,
     default_beta,
-    keeps,
     least_epsilon,
     nearest_beta,
     promised,
     refuse_uncovered,
-    surely_keeps,
 )
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, plain, whole
@@ -33,6 +33,9 @@ from phalanx.exact import MOST_EPSILON, Number, bounded, exact, plain, whole
 _UNDETERMINED = "does not determine the promise: give delta or k as well."
 _SCALE: int = 10**PLACES
 _EPSILONS: int = 10**EPSILON_PLACES
+_BY_NAME: Final[dict[str, ModuleType]] = {"theorem": theorem, "tight": tight}
+_CLEAR: Final = 1e-6
+"""Logarithms further apart than this are compared as floats; the answer itself never is."""
 
 
 def solve(
@@ -147,6 +150,33 @@ def _beta_and_k(
     if accounting == "theorem" and k > 1 and keeps(accounting, k - 1, near, epsilon, delta):
         return near, smallest_k(accounting, near, epsilon, delta)
     return beta, k
+
+
+def log_delta(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction) -> float:
+    """The logarithm of the accounting's delta as floats see it: to search with."""
+    return float(_BY_NAME[accounting].log_delta(k, beta, epsilon))
+
+
+def keeps(
+    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """Whether the accounting's delta is at most ``delta``: floats where they are far apart,
+    decimals rounded against us where they are near.
+    """
+    distance = _BY_NAME[accounting].log_delta(k, beta, epsilon) - log_of(delta)
+    if abs(distance) > _CLEAR:
+        return bool(distance < 0)
+    return surely_keeps(accounting, k, beta, epsilon, delta)
+
+
+def surely_keeps(
+    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """The same, with decimals alone, and so that the figure that is shown (rounded up to a float)
+    is not above the ``delta`` that is shown either.
+    """
+    high = _BY_NAME[accounting].delta_between(k, beta, epsilon)[1]
+    return bool(high <= quotient(downwards(60), min(delta, Fraction(float_kept(delta)))))
 
 
 def smallest_k(accounting: Accounting, beta: Fraction, epsilon: Fraction, delta: Fraction) -> int:
