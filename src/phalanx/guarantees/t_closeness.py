@@ -93,18 +93,10 @@ def farthest(groups: Groups, distance: Distance) -> tuple[Fraction, int]:
     where a hierarchy is needed and missing.
     """
     if distance == "equal":
-        return _scaled(
-            _equal(groups, groups.cell_group, groups.cell_count, groups.cell_value, groups.totals),
-            groups,
-            2,
-        )
-    if distance == "ordered":
-        return _ordered(groups)
-    return _hierarchical(groups)
-
-
-def _scaled(work: Ints, groups: Groups, factor: int) -> tuple[Fraction, int]:
-    """``work[g] / (factor * |g| * rows)``, the largest."""
+        cells = groups.cell_group, groups.cell_count, groups.cell_value
+        work, factor = _equal(groups, *cells, groups.totals), 2
+    else:
+        work, factor = _ordered(groups) if distance == "ordered" else _hierarchical(groups)
     worst, where = largest_ratio(work, groups.sizes)
     return worst / (factor * groups.rows), where
 
@@ -137,14 +129,14 @@ def _equal(groups: Groups, group: Ints, count: Ints, value: Ints, totals: Ints) 
     return np.asarray(apart + (groups.rows - present) * sizes)
 
 
-def _ordered(groups: Groups) -> tuple[Fraction, int]:
-    """``1/(m-1) * sum_i |P_i - Q_i|`` of the cumulative distributions, walking the runs of values
-    between a group's own.
+def _ordered(groups: Groups) -> tuple[Ints, int]:
+    """``|g| * rows * sum_i |P_i - Q_i|`` of the cumulative distributions for every group, walking
+    the runs of values between a group's own; and m - 1, by which it is scaled.
     """
     domain, place_of = domain_places(groups)
     m = len(domain)
     if m == 1:
-        return Fraction(0), 0
+        return np.zeros(len(groups), dtype=np.int64), 1
     totals = np.zeros(m, dtype=np.int64)
     totals[place_of] = groups.totals
     below = np.cumsum(totals)
@@ -177,12 +169,12 @@ def _ordered(groups: Groups) -> tuple[Fraction, int]:
         ends - middle
     ) * reached * rows
     work = np.add.reduceat(upward + downward, starts) + prefix[place[starts]] * sizes_wide
-    return _scaled(np.asarray(work), groups, m - 1)
+    return np.asarray(work), m - 1
 
 
-def _hierarchical(groups: Groups) -> tuple[Fraction, int]:
+def _hierarchical(groups: Groups) -> tuple[Ints, int]:
     """The distance on a tree whose leaves are all equally deep: half the surplus that has to leave
-    every node, summed over the levels below the root.
+    every node, summed over the levels below the root; as ``_ordered`` gives it.
     """
     attribute = groups.attribute
     if attribute is None or attribute.hierarchy is None:
@@ -203,7 +195,7 @@ def _hierarchical(groups: Groups) -> tuple[Fraction, int]:
         cells, inverse = np.unique(key, return_inverse=True)
         count = np.bincount(inverse, weights=groups.cell_count).astype(np.int64)
         work = work + _equal(groups, cells // len(nodes), count, cells % len(nodes), totals)
-    return _scaled(work, groups, 2 * height)
+    return work, 2 * height
 
 
 def _values(groups: Groups) -> pl.Series:
