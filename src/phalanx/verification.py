@@ -15,7 +15,6 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.source import read_source
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
@@ -319,11 +318,7 @@ def _frame(original: Any, release: Release) -> pl.DataFrame:
     are known.
     """
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
-    return (
-        read_source(original, drop=None, text=texts)
-        if isinstance(original, str | Path)
-        else to_polars(original, drop=None)
-    )
+    return read_source(original, drop=None, text=texts)
 
 
 def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:

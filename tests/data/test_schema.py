@@ -62,7 +62,7 @@ def test_refuses_contradictions(settings, said):
         Schema(**settings)
 
 
-def test_missing_policy():
+def test_may_be_missing():
     """One word holds for all columns; a table for those that it names, and all others refuse."""
-    assert Schema(quasi=["a"], missing="value").missing_policy("a") == "value"
-    assert Schema(quasi=["a", "b"], missing={"a": "value"}).missing_policy("b") == "refuse"
+    assert Schema(quasi=["a"], missing="value").may_be_missing == ("a",)
+    assert Schema(quasi=["a", "b"], missing={"a": "value"}).may_be_missing == ("a",)

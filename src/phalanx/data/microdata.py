@@ -16,8 +16,8 @@ from phalanx.data import sets
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.persons import PersonKey
-from phalanx.data.schema import Schema, Type
-from phalanx.errors import SchemaError, SourceError, did_you_mean
+from phalanx.data.schema import Missing, Schema, Type
+from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
 
 Codes = npt.NDArray[np.int32]
 
@@ -164,40 +164,33 @@ class Microdata:
 
 
 def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
-    if not set(schema.columns) & set(frame.columns):  # names may then be a row of values
+    roles = schema.roles
+    if not set(roles) & set(frame.columns):  # names may then be a row of values
         raise SchemaError(
             "none of the declared columns is in the table; see whether its first line names them."
         )
-    for name in schema.columns:
+    for name, role in roles.items():
         if name not in frame.columns:
             raise SchemaError(
-                f"the {schema.role(name)} column {name!r} is not in the"
-                f" table{did_you_mean(name, frame.columns) or '; it has ' + _listed(frame.columns) + '.'}"
+                f"the {role} column {name!r} is not in the"
+                f" table{did_you_mean(name, frame.columns) or '; it has ' + listed(frame.columns) + '.'}"
             )
-        if frame[name].dtype.is_nested() and (role := schema.role(name)) not in (
-            "sensitive",
-            "drop",
-        ):
+        if frame[name].dtype.is_nested() and role not in ("sensitive", "drop"):
             raise SchemaError(
                 f"column {name!r} is {frame[name].dtype.base_type()} and is declared {role}; only"
                 " the sensitive attribute may be a set of values, so drop it or flatten it at the"
                 " source."
             )
-    if without := [name for name in frame.columns if schema.role(name) is None]:
+    if without := [name for name in frame.columns if name not in roles]:
         raise SchemaError(
-            f"column(s) {_listed(without)} have no role; add each to identifier, quasi, sensitive,"
+            f"column(s) {listed(without)} have no role; add each to identifier, quasi, sensitive,"
             " keep or drop."
         )
 
 
-def _listed(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(repr(n) for n in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _check_missing(values: pl.Series, schema: Schema) -> None:
     missing = values.null_count() + (int(values.is_nan().sum()) if values.dtype.is_float() else 0)
-    if missing and schema.missing_policy(values.name) == "refuse":
+    if missing and values.name not in schema.may_be_missing:
         raise SourceError(
             f"column {values.name!r} is missing in {missing} of {len(values)} rows; say missing ="
             ' "value" in the schema to treat that as a value of its own, or fill it at the source.'
@@ -210,7 +203,7 @@ def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None 
     """
     name, rows = values.name, len(values)
     vouched = (domain is not None and domain.type == "set") or (
-        schema.role(name) == "quasi" and (name in schema.hierarchies or name in schema.types)
+        name in schema.quasi and (name in schema.hierarchies or name in schema.types)
     )
     if (
         vouched
@@ -288,21 +281,20 @@ def _absent(
     for name in (schema.identifier, *schema.quasi):
         if name not in registry.columns:
             known = (
-                did_you_mean(name, registry.columns)
-                or "; it has " + _listed(registry.columns) + "."
+                did_you_mean(name, registry.columns) or "; it has " + listed(registry.columns) + "."
             )
             raise SchemaError(
                 f"the {schema.role(name)} column {name!r} is not in the registry{known}"
             )
     with _of_the_registry():
-        listed = key.hash(registry[schema.identifier]).alias("person")
-        if twice := len(listed) - listed.n_unique():
+        hashes = key.hash(registry[schema.identifier]).alias("person")
+        if twice := len(hashes) - hashes.n_unique():
             raise SourceError(
                 f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; keep"
                 " one row for each person."
             )
-    absent = ~listed.is_in(persons.implode())
-    return registry.select(schema.quasi).filter(absent), listed.filter(absent)
+    absent = ~hashes.is_in(persons.implode())
+    return registry.select(schema.quasi).filter(absent), hashes.filter(absent)
 
 
 def _encode_together(values: pl.Series, listed: pl.Series, schema: Schema) -> tuple[Column, Column]:
@@ -362,16 +354,14 @@ def _of_the_registry() -> Iterator[None]:
 
 def _of_persons(schema: Schema) -> Schema:
     """What of a schema is about a registry: the identifier and the quasi-identifiers."""
-    missing = {name: schema.missing_policy(name) for name in schema.quasi}
-    types = {name: kind for name, kind in schema.types.items() if name in missing}
-    hierarchies = {
-        name: hierarchy for name, hierarchy in schema.hierarchies.items() if name in missing
+    missing: Mapping[str, Missing] = {
+        name: "value" for name in schema.quasi if name in schema.may_be_missing
     }
     return Schema(
         identifier=schema.identifier,
         quasi=schema.quasi,
-        types=types,
-        hierarchies=hierarchies,
+        types={n: kind for n, kind in schema.types.items() if n in schema.quasi},
+        hierarchies={n: tree for n, tree in schema.hierarchies.items() if n in schema.quasi},
         missing=missing,
     )
 
@@ -380,7 +370,8 @@ def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None)
     """The declared type, else what the hierarchy or the data suggests; bands are over numbers,
     trees and prefixes over text, and sets have none.
     """
-    name, lists = values.name, sets.holds_sets(values.dtype)
+    name, suggested = values.name, infer_type(values.dtype)
+    lists = suggested == "set"
     if (values.dtype.is_nested() and not lists) or values.dtype in (pl.Binary, pl.Object):
         raise SchemaError(
             f"column {name!r} is {values.dtype.base_type()}, which is neither a number, a date nor"
@@ -398,7 +389,7 @@ def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None)
                 " categorical, or give it bands."
             )
         return "categorical"
-    kind = declared or infer_type(values.dtype)
+    kind = declared or suggested
     if isinstance(hierarchy, Bands) and kind != "numeric":
         raise SchemaError(
             f"column {name!r} is {kind} and its hierarchy is in bands of numbers; declare it"

@@ -165,12 +165,17 @@ class Schema:
         str | None
             Its role; None where it has none.
         """
-        return next((role for role, names in self._by_role() if name in names), None)
+        return self.roles.get(name)
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """The role of each column that has one."""
+        return {name: role for role, names in self._by_role() for name in names}
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        return tuple(name for _, names in self._by_role() for name in names)
+        return tuple(self.roles)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -184,17 +189,9 @@ class Schema:
             or isinstance(self.hierarchies.get(n), Prefix | Tree)
         )
 
-    def missing_policy(self, name: str) -> Missing:
-        """What to do with a missing value in a column.
-
-        Parameters
-        ----------
-        name : str
-            The column.
-
-        Returns
-        -------
-        Missing
-            ``refuse``, or ``value`` where it is a value of its own.
-        """
-        return self.missing if isinstance(self.missing, str) else self.missing.get(name, "refuse")
+    @property
+    def may_be_missing(self) -> tuple[str, ...]:
+        """The columns in which a missing value is a value of its own."""
+        if isinstance(self.missing, str):
+            return self.columns if self.missing == "value" else ()
+        return tuple(name for name, policy in self.missing.items() if policy == "value")

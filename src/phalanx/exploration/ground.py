@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
@@ -103,12 +102,7 @@ def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
         raise PlanError(
             "the surrogate is the plan's own table; name another one, or say --on-the-table."
         )
-    tables = [
-        read_source(each, drop=schema.drop, text=schema.texts)
-        if isinstance(each, str | Path)
-        else to_polars(each, drop=schema.drop)
-        for each in given
-    ]
+    tables = [read_source(each, drop=schema.drop, text=schema.texts) for each in given]
     named = [Path(each).name if isinstance(each, str | Path) else "a frame" for each in given]
     what = ", ".join(named) + (", one after the other" if len(named) > 1 else "")
     return Ground(tables, what, f"This ran on {what}, and not on the table, {_BECAUSE}.")

@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is given to publish: the table that is meant, and one sentence where something else stands
-in the place of a name, a schema, a method or formats.
+"""What is given to publish: one sentence where something else stands in the place of a name, a
+schema, a method or formats.
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.source import read_source
 from phalanx.errors import MethodError, PlanError, SchemaError, kind_of
 from phalanx.exact import whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
 from phalanx.release.folder import FORMATS
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Progress = Callable[[str], None]
 STEPS = ("read", "encode", "group", "write", "check", "record")
@@ -62,16 +56,6 @@ def check_parts(
         (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
     ):
         raise PlanError(f"[method] {nothing}; ask for more.")
-
-
-def frame_of(table: Any, schema: Schema | None) -> "pl.DataFrame":
-    """A table, or the file that a path names; without a schema its columns may have any type."""
-    drop, text = (None, ()) if schema is None else (schema.drop, schema.texts)
-    return (
-        read_source(table, drop=drop, text=text)
-        if isinstance(table, str | Path)
-        else to_polars(table, drop=drop)
-    )
 
 
 def reason(error: OSError) -> str:

@@ -11,13 +11,14 @@ from typing import Any
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.data.sources.source import read_source
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods.base import Budgeted, Memory, Method
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import Progress, check_parts, frame_of, reason
+from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.released import Release
 
 
@@ -89,7 +90,7 @@ def publish(
             f"the budget of {method.name} is kept by remembering what was spent, and in memory"
             " there is no ledger; publish by a Series, or give no budget."
         )
-    frame = frame_of(table, schema)
+    frame = read_source(table, drop=schema.drop, text=schema.texts)
     progress("encode")
     drafting = Drafting(
         series=name,

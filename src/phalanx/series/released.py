@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
-from phalanx.data.sources.frames import like, to_polars
+from phalanx.data.sources.frames import like
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
@@ -299,17 +299,9 @@ class Release(folder.Release):
         from phalanx.utility import measure
 
         texts = [a.name for a in self.form.attributes if a.type == "categorical"]
-
-        def table(given: Any) -> "pl.DataFrame":
-            return (
-                read_source(given, drop=None, text=texts)
-                if isinstance(given, str | Path)
-                else to_polars(given, drop=None)
-            )
-
-        return measure(
-            self, table(original), held_out=None if held_out is None else table(held_out), seed=seed
-        )
+        table = read_source(original, drop=None, text=texts)
+        other = None if held_out is None else read_source(held_out, drop=None, text=texts)
+        return measure(self, table, held_out=other, seed=seed)
 
     def save(self, path: str | Path) -> "Release":
         """Write the checked files into a new folder, whole or not at all.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
+from phalanx.data.sources.source import read_source
 from phalanx.errors import (
     LedgerError,
     PhalanxError,
@@ -28,7 +29,7 @@ from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import Progress, check_parts, frame_of, reason
+from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
@@ -176,7 +177,7 @@ class Series:
             Where the ledger cannot be read or written, or the series went on elsewhere.
         """
         began = time.perf_counter()
-        frame = frame_of(table, self._is.schema)
+        frame = read_source(table, drop=self._is.schema.drop, text=self._is.schema.texts)
         listed = None if registry is None else self._registry(registry)
         try:
             staging.make_room(self._is.to)
@@ -323,7 +324,7 @@ class Series:
                 " global-guarantee."
             )
         try:
-            return frame_of(registry, None)
+            return read_source(registry, drop=None)
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
@@ -358,7 +359,7 @@ class Series:
             As for ``publish``.
         """
         began = time.perf_counter()
-        frame = frame_of(table, self._is.schema)
+        frame = read_source(table, drop=self._is.schema.drop, text=self._is.schema.texts)
         listed = None if registry is None else self._registry(registry)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
             url = (

@@ -62,8 +62,10 @@ def read_coded(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame
 
 
 def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
-    """What ``read_aside`` writes. The reader is written in C, and a damaged file has been seen to
-    end its process, which must not be ours; nothing is imported from the folder of the data (-P).
+    """What ``read_aside`` writes; an error where it could not.
+
+    The reader is written in C, and a damaged file has been seen to end its process, which must not
+    be ours; nothing is imported from the folder of the data (-P).
     """
     aside = subprocess.run(  # noqa: S603 - this very Python, and a path that is not interpreted
         [sys.executable, "-P", "-c", _ASIDE, str(path)],
@@ -74,11 +76,9 @@ def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
     )
     if aside.returncode == _REFUSED:
         raise SourceError(aside.stdout.decode())
-    if aside.returncode:
-        raise malformed(path, KINDS[path.suffix.lower()][0])
+    aside.check_returncode()
     head, _, table = aside.stdout.partition(b"\n")
-    with refusing(malformed(path, KINDS[path.suffix.lower()][0])):
-        labels, frame = json.loads(head), pl.read_ipc_stream(table)
+    labels, frame = json.loads(head), pl.read_ipc_stream(table)
     check_names(frame.columns, SourceError)
     return labels, frame
 

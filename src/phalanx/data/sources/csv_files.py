@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.available_memory import memory_left
-from phalanx.data.sources.reading import MAX_VALUE, check_size, check_values, refusing
+from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing
 from phalanx.errors import SourceError
 
 MAX_EXPANSION: Final = 200
@@ -97,13 +97,10 @@ def read_csv(
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
     with refusing(unreadable):
-        check_values(frame)
-        return (
-            frame
-            if text is None
-            else frame.with_columns(
-                [inferred(column) for column in frame.get_columns() if column.name not in text]
-            )
+        return frame.with_columns(
+            inferred(column)
+            for column in frame.get_columns()
+            if text is not None and column.name not in text
         )
 
 

@@ -108,8 +108,8 @@ def check_value(column: str, size: int) -> None:
         )
 
 
-def check_values(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame, where no text or bytes in it are longer than ``MAX_VALUE``; else SourceError."""
+def check_values(frame: pl.DataFrame) -> None:
+    """Refuse a frame in which a text or bytes are longer than ``MAX_VALUE``."""
     for column in frame.get_columns():
         values = column
         while isinstance(values.dtype, pl.List):
@@ -118,7 +118,6 @@ def check_values(frame: pl.DataFrame) -> pl.DataFrame:
             check_value(values.name, values.str.len_bytes().max() or 0)  # type: ignore[arg-type]
         elif values.dtype == pl.Binary:
             check_value(values.name, values.bin.size().max() or 0)  # type: ignore[arg-type]
-    return frame
 
 
 def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFrame:
@@ -141,7 +140,7 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
 
-def read_arrow(path: Path) -> Any:
+def read_arrow(path: Path) -> pl.DataFrame:
     """An Arrow file or stream; every offset in it is checked, because a wrong one would read
     outside of the file.
     """
@@ -173,7 +172,7 @@ def read_arrow(path: Path) -> Any:
         check_names(reader.schema.names, SourceError)
         table = pa.Table.from_batches(batches, schema=reader.schema)
         table.validate()
-        return pl.from_arrow(table, rechunk=True)
+        return pl.from_arrow(table, rechunk=True)  # type: ignore[return-value]
 
 
 @contextmanager

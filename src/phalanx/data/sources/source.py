@@ -5,7 +5,7 @@ sentence.
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -25,14 +25,14 @@ ENDINGS: Final = (*_CSV, *(f"{kind}.gz" for kind in _CSV), *_PARQUET, *_IPC, *_E
 
 
 def read_source(
-    source: str | Path,
+    source: Any,
     *,
     query: str | None = None,
     drop: Collection[str] | None = (),
     text: Collection[str] | None = (),
 ) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet, Arrow/Feather, Excel, SPSS, Stata or
-    SAS file, or the rows of a query.
+    SAS file, the rows of a query, or a table in memory.
 
     Types of a CSV, a workbook, and of SQLite, follow all of its rows (see
     ``phalanx.data.sources.csv_files``); an empty field is missing. Codes of SPSS, Stata and SAS are
@@ -41,14 +41,15 @@ def read_source(
 
     Parameters
     ----------
-    source : str | Path
-        A path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``.
+    source : str | Path | frame of shape (n, columns)
+        A path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``; or a pandas,
+        Polars or Arrow table, or anything with the Arrow PyCapsule interface.
     query : str, optional
         The SQL whose rows are read.
     drop : Collection[str], optional
         Columns that may have any type; None lets all do, for profiling.
     text : Collection[str], optional
-        Columns that are text as it stands there; None: all.
+        Columns of a file or a query that are text as it stands there; None: all.
 
     Returns
     -------
@@ -59,43 +60,50 @@ def read_source(
     ------
     SourceError
         Where there is no such file, where it is malformed, declares more than a file of its size can
-        hold, or holds a value of more than 16 MB, and where the database refuses the query.
+        hold, or holds a value of more than 16 MB, where the database refuses the query, and for what
+        is no table.
     """
-    if "://" in str(source):
-        from phalanx.data.sources.databases import read_query
-
-        return to_polars(read_query(str(source), query, text or ()), drop=drop)
-    if query is not None:
+    named = isinstance(source, str | Path)
+    in_a_database = named and "://" in str(source)
+    if query is not None and not in_a_database:
         raise SourceError(
             "a query needs a database; give a url such as sqlite:///file.db, or leave the query"
             " out."
         )
-    path = _existing(Path(source))
-    suffixes = [s.lower() for s in path.suffixes]
-    kind, packed = (
-        (suffixes[-2], True)
-        if suffixes[-1:] == [".gz"] and len(suffixes) > 1
-        else (suffixes[-1] if suffixes else "", False)
-    )
-    if kind in _CSV:
-        return read_csv(path, separator=_CSV[kind], packed=packed, text=text)
-    if kind in _PARQUET and not packed:
-        return to_polars(check_values(read_parquet(path)), drop=drop)
-    if kind in _IPC and not packed:
-        return to_polars(check_values(read_arrow(path)), drop=drop)
-    if kind in _EXCEL and not packed:
-        return check_values(read_workbook(path, text=text))
-    if kind in KINDS and not packed:
-        return to_polars(check_values(read_coded(path, text=text)), drop=drop)
+    table = source
+    if named and not in_a_database:
+        table = _read_file(Path(source), text)
+        check_values(table)
+    elif named:
+        from phalanx.data.sources.databases import read_query
+
+        table = read_query(str(source), query, text or ())
+    return to_polars(table, drop=drop)
+
+
+def _read_file(path: Path, text: Collection[str] | None) -> pl.DataFrame:
+    _check_there(path)
+    ending = path.suffix.lower()
+    unpacked = Path(path.stem).suffix.lower() if ending == ".gz" else ending
+    if unpacked in _CSV:
+        return read_csv(path, separator=_CSV[unpacked], packed=ending == ".gz", text=text)
+    if ending in _EXCEL:
+        return read_workbook(path, text=text)
+    if ending in KINDS:
+        return read_coded(path, text=text)
+    if ending in _PARQUET:
+        return read_parquet(path)
+    if ending in _IPC:
+        return read_arrow(path)
     raise SourceError(
         f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet,"
         " .arrow, .feather, .xlsx, .sav, .dta, .sas7bdat or .xpt file."
     )
 
 
-def _existing(path: Path) -> Path:
+def _check_there(path: Path) -> None:
     if path.is_file():
-        return path
+        return
     if path.is_dir():
         raise SourceError(f"the source {str(path)!r} is a folder; name a file in it.")
     try:
