@@ -14,25 +14,20 @@ import polars as pl
 
 from phalanx.data.persons import PersonKey
 from phalanx.data.sources.databases import sqlite_path
-from phalanx.errors import LedgerError
-from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile, today
+from phalanx.ledger.committing import CARRIED, check_goes_on, check_marked, commit
+from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
-from phalanx.ledger.marks import Marked, unmarked
-from phalanx.ledger.moving import backup, export_series, gone, import_series
+from phalanx.ledger.moving import backup, export_series, import_series
+from phalanx.ledger.opening import opened, store_of
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
-from phalanx.ledger.rotation import open_keys, rotate
-from phalanx.ledger.rows import CHECK, MOVED, Entries, Head, Rows, canonical, fits, named
-from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups
-from phalanx.ledger.sqlite import Sqlite
-from phalanx.ledger.store import Store, table_definitions
+from phalanx.ledger.rotation import rotate
+from phalanx.ledger.rows import MOVED, Rows, canonical, fits, named
+from phalanx.ledger.sealing import pack, pack_groups, unpack, unpack_groups
+from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
-from phalanx.randomness import Randomness
 
-_FORMAT: Final = b"phalanx-ledger-2"
-_ID: Final = 16
 _GROUPS: Final = "groups"
 _MEMORY: Final = "memory/"
-_CARRIED: Final = "carried/"
 _SERIES: Final = """
     SELECT s.name, s.promise, s.created,
            (SELECT count(*) FROM releases r WHERE r.series = s.name),
@@ -89,29 +84,7 @@ class Ledger:
             Where it cannot be opened or made, is something else, or the key is missing, wrong or
             not private.
         """
-        store = _store(url, create=create)
-        try:
-            tables = store.tables()
-            if "meta" in tables:
-                id_ = _recognised(store)
-                keys = open_keys(store, id_)
-            elif tables:
-                raise LedgerError(
-                    f"{store.where} is a database and not a ledger; name another {store.kind}."
-                )
-            elif not create:
-                raise LedgerError(
-                    f"there is no ledger at {store.where} (the {store.kind} is empty); 'publish'"
-                    " makes one, so check the name."
-                )
-            else:
-                root = Keyring.create(store.key_file)
-                _begin(store, root)
-                keys = open_keys(store, _recognised(store))
-        except BaseException:
-            store.close()
-            raise
-        return cls(store, keys)
+        return cls(*opened(url, create=create))
 
     @staticmethod
     def exists(url: str) -> bool:
@@ -134,7 +107,7 @@ class Ledger:
         """
         if url.startswith("sqlite:"):
             return sqlite_path(url).exists()
-        store = _store(url, create=False)
+        store = store_of(url, create=False)
         try:
             return bool(store.tables())
         finally:
@@ -214,7 +187,7 @@ class Ledger:
         self._store.settle(named(series))
         entries, known = self._rows.known(series)
         if marked and entries:
-            self._check_marked(series, entries)
+            check_marked(self._rows, series, entries)
             self._rows.mark.advance(series, known)
         return [entry for entry, _ in entries]
 
@@ -273,9 +246,9 @@ class Ledger:
                 (0, []),
             )
             return {
-                name.removeprefix(_CARRIED): unpack(self._rows.segment(series, number, name))
+                name.removeprefix(CARRIED): unpack(self._rows.segment(series, number, name))
                 for name in segments
-                if name.startswith(_CARRIED)
+                if name.startswith(CARRIED)
             }
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
@@ -334,7 +307,7 @@ class Ledger:
             Where the series was moved to another ledger, or what it must remember is lost.
         """
         with self._store.snapshot():
-            self._check_goes_on(series, self._rows.entries(series))
+            check_goes_on(self._rows, series, self._rows.entries(series))
 
     def reconciled(self, series: str) -> list[Reconciliation]:
         """What stewards said was published, because ledger or mark did not know.
@@ -454,46 +427,11 @@ class Ledger:
         state = state or {}
         _check_names(named(series), [*remember, *state])
         tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {
-            _CARRIED + name: pack(frame) for name, frame in state.items()
+            CARRIED + name: pack(frame) for name, frame in state.items()
         }
         if groups is not None:
             tables[_GROUPS] = pack_groups(groups)
-        sealed = {
-            segment: self._rows.seal(content, series, entry.number, segment)
-            for segment, content in tables.items()
-        }
-        promise_text = canonical(promise)
-        self._rows.mark.prepare()
-        with self._store.transaction(series):
-            self._rows.check_key()
-            before, known = self._rows.known(series)
-            self._check_marked(series, before)
-            self._check_goes_on(series, before)
-            _check_next(series, entry.number, len(before))
-            head = Head.of(promise_text, [*known.digests, entry.digest], known.moves)
-            if before:
-                if self._rows.promise(series) != promise_text:
-                    raise LedgerError(
-                        f"series {series!r} promises something else than this release, and keeps"
-                        " its promise; give the plan another series name."
-                    )
-                self._drop_carried(series, *before[-1])
-                self._rows.set_head(series, head)
-            else:
-                self._rows.insert_series(series, promise_text, today(), head)
-            self._rows.insert_release(series, promise_text, entry, list(sealed))
-            for segment, blob in sealed.items():
-                self._rows.insert_segment(series, entry.number, segment, blob)
-            self._rows.mark.begin(series)
-        try:
-            self._rows.mark.advance(
-                series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves)
-            )
-        except LedgerError as wrong:
-            raise LedgerError(
-                f"release {entry.number} of series {series!r} is recorded, and not handed out:"
-                f" {wrong}"
-            ) from None
+        commit(self._rows, series, entry, promise_text=canonical(promise), tables=tables)
 
     def export_series(self, series: str, to: str | Path, *, copy: bool = False) -> SeriesFile:
         """Put a series into a sealed file, from which another ledger takes it; the key of the file
@@ -593,94 +531,6 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.where!r})"
-
-    def _check_marked(self, series: str, entries: Entries) -> None:
-        """LedgerError where there are releases and no mark that says whether there were more."""
-        if entries and series not in self._rows.mark.read():
-            raise unmarked(self._store.where, series, self._rows.mark, len(entries))
-
-    def _check_goes_on(self, series: str, entries: Entries) -> None:
-        if (day := self._rows.moved(series, entries)) is not None:
-            raise gone(series, day)
-        if lost := [
-            str(number)
-            for reconciliation in reconciliations(self._rows, series, entries)
-            if reconciliation.forgotten
-            for number in reconciliation.entered
-        ]:
-            raise LedgerError(
-                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about"
-                " persons is lost. Put back a ledger that was used for them, or an export."
-            )
-
-    def _drop_carried(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
-        """Remove what a release carries, which the next one replaces."""
-        replaced = [name for name in segments if name.startswith(_CARRIED)]
-        for name in replaced:
-            self._rows.delete_segment(series, entry.number, name)
-        if replaced:
-            self._rows.authenticate_anew(
-                series, entry, [name for name in segments if name not in replaced]
-            )
-
-
-def _check_next(series: str, number: int, last: int) -> None:
-    if number <= last:
-        raise LedgerError(
-            f"release {number} of series {series!r} was published by somebody else meanwhile;"
-            f" publish again to make release {last + 1}."
-        )
-    if number != last + 1:
-        raise LedgerError(
-            f"release {number} of series {series!r} cannot follow release {last}; publish again to"
-            f" make release {last + 1}."
-        )
-
-
-def _store(url: str, *, create: bool) -> Store:
-    scheme, colon, _ = url.partition(":")
-    if colon and scheme == "sqlite":
-        return Sqlite.open(url, create=create)
-    if scheme in ("postgresql", "postgres"):
-        from phalanx.ledger.postgresql import Postgresql
-
-        return Postgresql.open(url)
-    raise LedgerError(
-        "a ledger url starts with sqlite:/// or postgresql://, and this one does not; write"
-        f" sqlite:///{'ledger.db' if colon else url}."
-    )
-
-
-def _begin(store: Store, root: Keyring) -> None:
-    """Make the tables, unless another process made them while we waited for the lock."""
-    with store.transaction():
-        if "meta" in store.tables():
-            return
-        for definition in table_definitions(store):
-            store.run(definition)
-        id_ = Randomness.secure().stream("ledger id").words(_ID // 8).tobytes()
-        for name, value in (
-            ("format", _FORMAT),
-            ("id", id_),
-            ("check", seal(root.of_ledger(id_).check(), CHECK, "check")),
-        ):
-            store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
-
-
-def _recognised(store: Store) -> bytes:
-    """The random id of a ledger; LedgerError where it is none."""
-    meta = (
-        dict(store.run("SELECT name, value FROM meta"))
-        if store.tables() >= {"meta", "series", "releases", "segments"}
-        else {}
-    )
-    id_ = meta.get("id")
-    if meta.get("format") != _FORMAT or not isinstance(id_, bytes) or len(id_) != _ID:
-        raise LedgerError(
-            f"{store.where} is not a ledger of this version of Phalanx; use the version that made"
-            f" it, or name another {store.kind}."
-        )
-    return id_
 
 
 def _check_names(series: str, remember: Sequence[str]) -> None:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release is recorded: it and what it remembers in one transaction, and then its mark."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from phalanx.errors import LedgerError
+from phalanx.ledger.entries import ReleaseEntry, today
+from phalanx.ledger.marks import Marked, unmarked
+from phalanx.ledger.moving import gone
+from phalanx.ledger.reconciling import reconciliations
+from phalanx.ledger.rows import Entries, Head, Rows
+
+CARRIED: Final = "carried/"
+"""How the names of those segments begin that the next release replaces."""
+
+
+def commit(
+    rows: Rows,
+    series: str,
+    entry: ReleaseEntry,
+    *,
+    promise_text: str,
+    tables: Mapping[str, bytes],
+) -> None:
+    """Record a release and its segments; LedgerError as ``Ledger.commit`` says."""
+    sealed = {
+        segment: rows.seal(content, series, entry.number, segment)
+        for segment, content in tables.items()
+    }
+    rows.mark.prepare()
+    with rows.store.transaction(series):
+        rows.check_key()
+        before, known = rows.known(series)
+        check_marked(rows, series, before)
+        check_goes_on(rows, series, before)
+        _check_next(series, entry.number, len(before))
+        head = Head.of(promise_text, [*known.digests, entry.digest], known.moves)
+        if before:
+            if rows.promise(series) != promise_text:
+                raise LedgerError(
+                    f"series {series!r} promises something else than this release, and keeps"
+                    " its promise; give the plan another series name."
+                )
+            _drop_carried(rows, series, *before[-1])
+            rows.set_head(series, head)
+        else:
+            rows.insert_series(series, promise_text, today(), head)
+        rows.insert_release(series, promise_text, entry, list(sealed))
+        for segment, blob in sealed.items():
+            rows.insert_segment(series, entry.number, segment, blob)
+        rows.mark.begin(series)
+    try:
+        rows.mark.advance(
+            series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves)
+        )
+    except LedgerError as wrong:
+        raise LedgerError(
+            f"release {entry.number} of series {series!r} is recorded, and not handed out: {wrong}"
+        ) from None
+
+
+def check_marked(rows: Rows, series: str, entries: Entries) -> None:
+    """LedgerError where there are releases and no mark that says whether there were more."""
+    if entries and series not in rows.mark.read():
+        raise unmarked(rows.store.where, series, rows.mark, len(entries))
+
+
+def check_goes_on(rows: Rows, series: str, entries: Entries) -> None:
+    """LedgerError where the series was moved away, or what it must remember is lost."""
+    if (day := rows.moved(series, entries)) is not None:
+        raise gone(series, day)
+    if lost := [
+        str(number)
+        for reconciliation in reconciliations(rows, series, entries)
+        if reconciliation.forgotten
+        for number in reconciliation.entered
+    ]:
+        raise LedgerError(
+            f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about"
+            " persons is lost. Put back a ledger that was used for them, or an export."
+        )
+
+
+def _drop_carried(rows: Rows, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
+    """Remove what a release carries, which the next one replaces."""
+    replaced = [name for name in segments if name.startswith(CARRIED)]
+    for name in replaced:
+        rows.delete_segment(series, entry.number, name)
+    if replaced:
+        rows.authenticate_anew(series, entry, [name for name in segments if name not in replaced])
+
+
+def _check_next(series: str, number: int, last: int) -> None:
+    if number <= last:
+        raise LedgerError(
+            f"release {number} of series {series!r} was published by somebody else meanwhile;"
+            f" publish again to make release {last + 1}."
+        )
+    if number != last + 1:
+        raise LedgerError(
+            f"release {number} of series {series!r} cannot follow release {last}; publish again to"
+            f" make release {last + 1}."
+        )
