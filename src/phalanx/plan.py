@@ -3,198 +3,25 @@
 folder.
 """
 
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
-
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from typing import Any, Final
 
 from phalanx.data.hierarchies.files import hierarchy_of
 from phalanx.data.hierarchies.hierarchy import Hierarchy
-from phalanx.data.schema import Missing, Schema, Type
+from phalanx.data.schema import Schema
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
 from phalanx.methods.base import Method, make, promises_nothing
+from phalanx.plan_file import Format, PlanFile, TableSection, parsed
 from phalanx.series.given import Progress
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.series import Series
 
-Name = Annotated[StrictStr, StringConstraints(min_length=1)]
-Number = StrictInt | StrictFloat
-SeriesName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
-Format = Literal["parquet", "csv"]
-
-
 _LARGEST: Final = 1_000_000
 """So many bytes of a plan are read: what is named by mistake may have no end."""
-
-
-_MOST_DOTS: Final = 2000
-"""So many dots may stand between two equals signs on one line: the time to read a key grows with
-the square of its dots.
-"""
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SeriesSection(_Section):
-    """Which series of releases this is."""
-
-    name: SeriesName = Field(
-        description=(
-            "Names the series in the ledger and its folder: letters, digits, '-', '_', '.', at most"
-            " 100."
-        )
-    )
-
-
-class TableSection(_Section):
-    """Where a table comes from: a file, or a database and a query."""
-
-    path: Name | None = Field(
-        default=None, description="A CSV, TSV, Parquet or Arrow file, relative to the plan."
-    )
-    url: Name | None = Field(
-        default=None, description="sqlite:///file.db (relative to the plan) or postgresql://…."
-    )
-    query: Name | None = Field(
-        default=None, description="The query whose rows are the table; needs url."
-    )
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if (self.path is None) == (self.url is None):
-            raise ValueError("needs either path, or url with query; give one of them")
-        if (self.url is None) != (self.query is None):
-            raise ValueError("needs url and query together; give both or neither")
-        return self
-
-
-class RegistrySection(TableSection):
-    """Persons whom an adversary knows, some of whom are absent from the microdata: a table with the
-    identifier and all quasi-identifiers.
-    """
-
-
-class SourceSection(TableSection):
-    """Where the microdata come from: a file, or a database and a query."""
-
-    registry: RegistrySection | None = Field(
-        default=None,
-        description="Persons whom an adversary knows; of use to global-guarantee only.",
-    )
-
-
-class HierarchySection(_Section):
-    """One hierarchy: prefix lengths, band widths, or a tree."""
-
-    prefix: list[StrictInt] | None = Field(
-        default=None, description="Characters kept per level, falling to 0."
-    )
-    bands: list[Number] | None = Field(
-        default=None, description="Widths of bands of numbers, each a multiple of the one before."
-    )
-    tree: StrictStr | dict[str, Any] | list[list[Any]] | None = Field(
-        default=None,
-        description="A CSV or TOML file relative to the plan, nested tables, or paths.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _path_or_table(cls, declared: Any) -> Any:
-        if isinstance(declared, str):
-            return {"tree": declared}
-        if not isinstance(declared, dict):
-            raise ValueError(
-                "must be a table such as { prefix = [5, 3, 0] }, or the path of a tree"
-            )
-        return declared
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> "HierarchySection":
-        if len(self.model_fields_set) != 1:
-            raise ValueError("needs exactly one of prefix, bands and tree; keep one")
-        return self
-
-
-class SchemaSection(_Section):
-    """The role of every column."""
-
-    identifier: Name | None = Field(
-        default=None, description="Says who a row is about; never published."
-    )
-    quasi: list[Name] = Field(
-        min_length=1, description="What somebody may know about a person; published as intervals."
-    )
-    sensitive: Name | None = Field(default=None, description="What nobody may be linked with.")
-    keep: list[Name] = Field(default=[], description="Published as they are.")
-    drop: list[Name] = Field(default=[], description="Left out.")
-    types: dict[str, Type] = Field(
-        default={}, description="Types that differ from what the data suggest."
-    )
-    missing: Missing | dict[str, Missing] = Field(
-        default="refuse",
-        description=(
-            "'refuse' missing values, or take missing as a 'value'; one word, or one per column."
-        ),
-    )
-    hierarchies: dict[str, HierarchySection] = Field(
-        default={}, description="A hierarchy per column, or the path of one."
-    )
-
-
-class MethodSection(BaseModel):
-    """How to publish: the method's name; all other keys are its parameters."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-    name: Name
-
-
-class PublishSection(_Section):
-    """Where the releases go."""
-
-    to: Name = Field(description="The folder of the releases, relative to the plan.")
-    formats: list[Format] = Field(
-        default=["parquet"], min_length=1, description="What the tables are written as."
-    )
-
-
-class LedgerSection(_Section):
-    """The private record of series."""
-
-    url: Name | None = Field(
-        default=None,
-        description=(
-            "sqlite:///file.db (relative to the plan; the default is named after the series) or"
-            " postgresql://…."
-        ),
-    )
-
-
-class PlanFile(_Section):
-    """The sections of a plan."""
-
-    series: SeriesSection
-    source: SourceSection
-    schema_: SchemaSection = Field(alias="schema")
-    method_: MethodSection = Field(alias="method")
-    publish: PublishSection
-    ledger: LedgerSection = LedgerSection()
 
 
 @dataclass(frozen=True)
@@ -270,23 +97,7 @@ class Plan:
         PlanError
             Where a key is unknown or its value wrong.
         """
-        if any(
-            part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")
-        ):
-            raise PlanError(
-                f"the plan {str(path)!r} has a line of more than {_MOST_DOTS} dots; break it into"
-                " several lines."
-            )
-        try:
-            data = tomllib.loads(text)
-        except (ValueError, RecursionError) as wrong:
-            raise PlanError(
-                f"the plan {str(path)!r} is not TOML: {_with_line(wrong, text)}; repair it there."
-            ) from None
-        try:
-            return cls(path, PlanFile.model_validate(data))
-        except ValidationError as wrong:
-            raise PlanError(f"in the plan {str(path)!r} {_sentence(wrong)}") from None
+        return cls(path, parsed(text, path))
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
@@ -560,104 +371,3 @@ class Plan:
             return f"sqlite:///{self._resolved(str(sqlite_path(url)))}"
         except SourceError as wrong:
             raise PlanError(f"in the plan {str(self.path)!r} {key}: {wrong}") from None
-
-
-_SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): PlanFile,
-    ("series",): SeriesSection,
-    ("source",): SourceSection,
-    ("source", "registry"): RegistrySection,
-    ("schema",): SchemaSection,
-    ("publish",): PublishSection,
-    ("ledger",): LedgerSection,
-}
-
-
-_EXPECTED = {
-    "string_type": "must be text in quotes",
-    "string_too_short": "must not be empty",
-    "too_short": "must not be empty",
-    "list_type": 'must be a list, as in ["age", "zip"]',
-    "dict_type": "must be a table of columns",
-    "model_type": "must be a section of its own",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-}
-
-
-def _sentence(wrong: ValidationError) -> str:
-    """The first unknown key, else the deepest error, as one sentence without the value (a plan may
-    hold a password).
-    """
-    error = min(
-        wrong.errors(include_url=False, include_input=False),
-        key=lambda e: (
-            e["type"] != "extra_forbidden",
-            -len(_place(e["loc"])),
-            e["type"] == "dict_type",
-        ),
-    )
-    *above, key = _place(error["loc"])
-    section = f"[{'.'.join(above)}]" if above else "the top level"
-    match error["type"]:
-        case "extra_forbidden":
-            known = _known(tuple(above))
-            return (
-                f"{section} has an unknown key"
-                f" {key!r}{did_you_mean(key, known) or '; it takes ' + ', '.join(known) + '.'}"
-            )
-        case "missing":
-            return (
-                f"{section} needs the key {key!r}; add it."
-                if above
-                else f"there is no section [{key}]; add it."
-            )
-        case "string_pattern_mismatch":
-            return (
-                f"{section} {key} may hold letters, digits, '-', '_' and '.' only, at most 100, and"
-                " not begin with '.'; choose another name."
-            )
-        case "value_error":
-            return f"[{'.'.join([*above, key])}] {error['msg'].removeprefix('Value error, ')}."
-        case "literal_error":
-            return f"{section} {key} must be {error['ctx']['expected']}; write one of them."
-        case other:
-            return (
-                f"{section} {key} {_EXPECTED.get(other, 'has a value of the wrong kind')};"
-                " correct it."
-            )
-
-
-def _place(loc: tuple[int | str, ...]) -> list[str]:
-    """Where in the file: keys only, without the validator's own words for alternatives and without
-    places in lists.
-    """
-    if loc[:2] == ("schema", "hierarchies"):
-        loc = loc[:4]
-    if loc[:2] == ("schema", "missing"):
-        loc = (*loc[:2], *loc[3:4])
-    return [
-        str(part) for i, part in enumerate(loc) if not (isinstance(part, int) and i == len(loc) - 1)
-    ]
-
-
-def _known(above: tuple[str, ...]) -> list[str]:
-    model = (
-        HierarchySection
-        if above[:2] == ("schema", "hierarchies")
-        else _SECTIONS.get(above, PlanFile)
-    )
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _with_line(wrong: Exception, text: str) -> str:
-    text_of_error = (
-        str(wrong)
-        if isinstance(wrong, tomllib.TOMLDecodeError)
-        else "it nests too deeply or holds a number that is too long"
-    )
-    if "(at end of document)" in text_of_error:
-        text_of_error = text_of_error.replace(
-            "(at end of document)", f"(at line {text.count(chr(10)) + 1}, the end)"
-        )
-    return text_of_error[:1].lower() + text_of_error[1:]

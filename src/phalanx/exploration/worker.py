@@ -16,7 +16,8 @@ import polars as pl
 
 from phalanx.data.sources.source import read_source
 from phalanx.exploration.points import Point, measured, warm
-from phalanx.plan import Plan, PlanFile
+from phalanx.plan import Plan
+from phalanx.plan_file import PlanFile
 
 
 @cache
