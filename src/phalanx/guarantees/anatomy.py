@@ -5,10 +5,10 @@ Tao, VLDB 2006, definition 2).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from phalanx.exact import Number, bounded, plain
-from phalanx.guarantees.base import Verdict
+from phalanx.exact import Number, bounded
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import check_shares
 from phalanx.guarantees.sentences import one_in
 from phalanx.guarantees.views.groups import Groups, Published
@@ -17,7 +17,7 @@ from phalanx.release.folder import Release
 
 
 @dataclass(frozen=True)
-class AnatomyDiversity:
+class AnatomyDiversity(FromFields):
     """In no bucket has a sensitive value more than 1/l of the bucket's tuples; PlanError where l is
     below 1.
 
@@ -39,10 +39,6 @@ class AnatomyDiversity:
     ) -> list[Verdict]:
         """The largest share of one value in a bucket, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release), word="buckets")
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": plain(self.l)}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""

@@ -6,13 +6,13 @@ comes from the makers of releases.
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 
 import polars as pl
 
-from phalanx.exact import rounded
+from phalanx.exact import plain, rounded
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
@@ -145,6 +145,19 @@ class Guarantee(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
+
+
+class FromFields:
+    """What guarantees have whose fields are all that the manifest shows of them."""
+
+    name: ClassVar[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return {"name": self.name} | {
+            key: value if isinstance(value, str) else plain(value) for key, value in values.items()
+        }
 
 
 @runtime_checkable

@@ -3,19 +3,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from phalanx.exact import whole
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.views.groups import Groups, Published
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 
 @dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(FromFields):
     """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover nobody's identity
     and are not counted.
 
@@ -63,10 +63,6 @@ class KAnonymity:
                 worst_cases=groups.cases(order[:10], persons=persons[order[:10]].tolist()),
             )
         ]
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "k": self.k}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""

@@ -9,12 +9,12 @@ be told from real ones.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.entropy import effective_numbers, entropy_fails
 from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.views.groups import Groups, Published
@@ -23,7 +23,7 @@ from phalanx.release.folder import Release
 
 
 @dataclass(frozen=True)
-class FrequencyDiversity:
+class FrequencyDiversity(FromFields):
     """In every group the most frequent sensitive value has at most the share 1/l; PlanError where l
     is below 1.
     """
@@ -44,10 +44,6 @@ class FrequencyDiversity:
         """The largest share of a value in a group, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release))
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": plain(self.l)}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
@@ -57,7 +53,7 @@ class FrequencyDiversity:
 
 
 @dataclass(frozen=True)
-class DistinctDiversity:
+class DistinctDiversity(FromFields):
     """Every group holds at least ``l`` different sensitive values; PlanError where l is not a whole
     number of at least 1.
     """
@@ -76,10 +72,6 @@ class DistinctDiversity:
         """The smallest number of different values in a group."""
         return check_distinct(self.name, self.l, Groups.of(release))
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": self.l}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
@@ -88,7 +80,7 @@ class DistinctDiversity:
 
 
 @dataclass(frozen=True)
-class EntropyDiversity:
+class EntropyDiversity(FromFields):
     """In every group the entropy of the sensitive values is at least ln l; PlanError where l is
     below 1.
 
@@ -110,10 +102,6 @@ class EntropyDiversity:
         """The smallest effective number of values in a group."""
         return check_entropy(self.name, self.l, Groups.of(release))
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": plain(self.l)}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
@@ -123,7 +111,7 @@ class EntropyDiversity:
 
 
 @dataclass(frozen=True)
-class RecursiveDiversity:
+class RecursiveDiversity(FromFields):
     """In every group ``r_1 < c (r_l + ... + r_q)`` for the value counts ``r_1 >= ... >= r_q``;
     PlanError where c is not above 0 or l below 1.
     """
@@ -143,10 +131,6 @@ class RecursiveDiversity:
     ) -> list[Verdict]:
         """The largest ``r_1 / (r_l + ... + r_q)``, which must stay below c."""
         return check_recursive(self.name, self.c, self.l, Groups.of(release))
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "c": plain(self.c), "l": self.l}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""

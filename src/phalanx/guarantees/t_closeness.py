@@ -13,7 +13,7 @@ import polars as pl
 
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import nothing_to_check, verdict
 from phalanx.guarantees.views.groups import Groups, Published, places
 from phalanx.guarantees.views.hierarchies import hierarchy_of, leaves_of, nodes_of
@@ -27,7 +27,7 @@ _ROOM = 2**62
 
 
 @dataclass(frozen=True)
-class Closeness:
+class Closeness(FromFields):
     """The earth mover's distance between every group's distribution of sensitive values and the
     published table's is at most ``t``.
 
@@ -75,10 +75,6 @@ class Closeness:
                 note=f"{self.distance} distance, {len(groups)} groups",
             )
         ]
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""

@@ -5,12 +5,12 @@ SIGMOD 2007, Definition 17).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from phalanx.exact import whole
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import nothing_to_check
 from phalanx.guarantees.views.groups import Groups, Published
 from phalanx.release.evidence.evidence import Evidence
@@ -18,7 +18,7 @@ from phalanx.release.folder import Release
 
 
 @dataclass(frozen=True)
-class MUniqueness:
+class MUniqueness(FromFields):
     """Every group holds at least ``m`` rows with different sensitive values; a missing value counts
     as one value. PlanError where m is below 1.
     """
@@ -67,10 +67,6 @@ class MUniqueness:
                 worst_cases=groups.cases(shown, distinct_values=groups.distinct[shown].tolist()),
             )
         ]
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "m": self.m}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""

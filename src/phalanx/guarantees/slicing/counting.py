@@ -19,15 +19,15 @@ which nobody can in general. So it is done in two steps.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain
-from phalanx.guarantees.base import Verdict
+from phalanx.exact import Ints, Number, bounded, exact, largest_ratio
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.sentences import one_in
 from phalanx.guarantees.slicing.guarantee import SlicedDiversity
 from phalanx.guarantees.slicing.posterior import Floats, matches
@@ -46,7 +46,7 @@ _DENOMINATOR: Final = 10**4
 
 
 @dataclass(frozen=True)
-class SlicedCounting:
+class SlicedCounting(FromFields):
     """No sensitive value is more probable than 1/l for anybody of the table to whoever counts who
     must be in which bucket; PlanError where l is below 1.
 
@@ -115,10 +115,6 @@ class SlicedCounting:
                 note=f"who must be in which bucket was counted for {tuples} different tuples",
             )
         ]
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": plain(self.l)}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence; in other words where no attribute is sensitive."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from operator import ge, gt, le
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import recursive_ratio
 from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.slicing.posterior import (
@@ -59,7 +59,7 @@ _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True)
-class SlicedDiversity:
+class SlicedDiversity(FromFields):
     """p(t, s) is at most 1/l for every tuple t and sensitive value s (l-diverse slicing); PlanError
     where l is below 1.
 
@@ -129,10 +129,6 @@ class SlicedDiversity:
         )
         return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": plain(self.l)}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence; in other words where no attribute is sensitive."""
         share = one_in(self.l)
@@ -152,7 +148,7 @@ class SlicedDiversity:
 
 
 @dataclass(frozen=True)
-class SlicedDistinct:
+class SlicedDistinct(FromFields):
     """At least l sensitive values have p(t, s) above 0, for every tuple t that may be in the table;
     PlanError where l is no whole number from 1.
 
@@ -208,10 +204,6 @@ class SlicedDistinct:
             )
         ]
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "l": self.l}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
@@ -223,7 +215,7 @@ class SlicedDistinct:
 
 
 @dataclass(frozen=True)
-class SlicedRecursive:
+class SlicedRecursive(FromFields):
     """For every tuple t, with p(t, .) in falling order, ``p_1 < c (p_l + p_(l+1) + ...)``;
     PlanError where c is not above 0 or l is no whole number from 1.
 
@@ -289,10 +281,6 @@ class SlicedRecursive:
         tail = sum(falling[self.l - 1 :], Fraction(0))
         return falling[0] / tail if tail else math.inf
 
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "c": plain(self.c), "l": self.l}
-
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
@@ -304,7 +292,7 @@ class SlicedRecursive:
 
 
 @dataclass(frozen=True)
-class SlicedCloseness:
+class SlicedCloseness(FromFields):
     """For every tuple t, the distance between p(t, .) and the table's distribution of the sensitive
     attribute is at most t; PlanError where t is not in [0, 1].
 
@@ -402,10 +390,6 @@ class SlicedCloseness:
             carried += step
             total += abs(carried)
         return total / max(1, length - 1)
-
-    def parameters(self) -> dict[str, Any]:
-        """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
