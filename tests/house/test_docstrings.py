@@ -12,11 +12,16 @@ import pytest
 import phalanx
 from phalanx.adversaries.base import Adversary
 from phalanx.data.hierarchies.hierarchy import Hierarchy
-from phalanx.methods.base import Method
+from phalanx.methods.base import Method, Recollecting
 
 ERROR = re.compile(r"\b[A-Z]\w*Error\b|\bNotEligible\b")
 SECTION = re.compile(r"^(Parameters|Returns|Yields|Raises|Examples)\n-+\n", re.MULTILINE)
-CONTRACTS = {Method: "guarantees", Adversary: "looks_at", Hierarchy: "ancestors"}
+CONTRACTS = {
+    Method: "guarantees",
+    Recollecting: "recollect",
+    Adversary: "looks_at",
+    Hierarchy: "ancestors",
+}
 """What a method of one of these takes and gives is said once; and what only they have."""
 
 

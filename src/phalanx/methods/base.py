@@ -219,8 +219,19 @@ class Recollecting(Protocol):
     def recollect(
         digest: str, guarantees: Sequence[Mapping[str, Any]]
     ) -> Mapping[str, pl.DataFrame]:
-        """What the release with this digest and these guarantees must be remembered by, as its
-        draft had it, or stricter.
+        """What a release must be remembered by, as its draft had it, or stricter.
+
+        Parameters
+        ----------
+        digest : str
+            Of the release's manifest.
+        guarantees : Sequence[Mapping[str, Any]]
+            What its manifest lists.
+
+        Returns
+        -------
+        Mapping[str, pl.DataFrame]
+            By name, the tables that its draft remembered; none where it remembers nothing.
         """
 
 

@@ -219,18 +219,6 @@ class MutualCover:
     ) -> Mapping[str, pl.DataFrame]:
         """Nothing: a release does not depend on those before it, and its random output tables are
         in no folder.
-
-        Parameters
-        ----------
-        digest : str
-            Of the release's manifest.
-        guarantees : Sequence[Mapping[str, Any]]
-            What its manifest lists.
-
-        Returns
-        -------
-        Mapping[str, pl.DataFrame]
-            No table.
         """
         return {}
 

@@ -261,18 +261,6 @@ class SafeSampling:
     ) -> Mapping[str, pl.DataFrame]:
         """What a release spent, which its manifest says; its randomness it does not, so that a seed
         that is used again is not noticed.
-
-        Parameters
-        ----------
-        digest : str
-            Of the release's manifest.
-        guarantees : Sequence[Mapping[str, Any]]
-            What its manifest lists.
-
-        Returns
-        -------
-        Mapping[str, pl.DataFrame]
-            The table of what was spent, a row.
         """
         (guarantee,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
         return {
