@@ -14,7 +14,7 @@ import pytest
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
 from phalanx.adversaries.groups.posterior import wilson
-from phalanx.adversaries.records import assignments, omniscient
+from phalanx.adversaries.records import assignments, omniscient, outcomes
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -131,9 +131,9 @@ def test_a_wrong_law_is_seen(monkeypatch):
         return False
 
     assert not any(map(caught, range(20)))
-    right = omniscient.changed_together
+    right = outcomes.changed_together
     monkeypatch.setattr(
-        omniscient,
+        outcomes,
         "changed_together",
         lambda leave, outputs: right(leave, replace(outputs, order=tuple(range(3)))),
     )
@@ -220,7 +220,7 @@ def test_it_is_as_right_as_it_says():
                 microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30))
             )
             believed = omniscient._posterior(
-                omniscient.Outcomes(rows_of(release, evidence)), work=None
+                outcomes.Outcomes(rows_of(release, evidence)), work=None
             )
             p, own = believed.probability, believed.pairs.person == believed.pairs.row
             gap.append(p[own].sum() - (p**2).sum())
@@ -241,7 +241,7 @@ def test_sets_that_change_together(whole):
     share = rng.integers(0, 13, (50, 4))
     leave = share * (whole // 12)
     small, large = (Drawing([0], {}, w, (2, 0, 3, 1)) for w in (12, whole))
-    found = omniscient.changed_together(leave, large)
+    found = outcomes.changed_together(leave, large)
     for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
         tables = [[[12 - q, q], [0, 12]] for q in tuple_]
         expected = Counter()

@@ -11,7 +11,7 @@ where it is given, else all candidates that the files leave open, fake ones amon
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -21,21 +21,23 @@ from typing import ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import recursive_ratio
 from phalanx.guarantees.sentences import one_in, ordinal
+from phalanx.guarantees.slicing.one_by_one import (
+    Sources,
+    kept_by_buckets,
+    nothing_to_look_at,
+    one_by_one,
+)
 from phalanx.guarantees.slicing.posterior import (
-    MOST_CANDIDATES,
     Distribution,
     Figure,
     Floats,
     Rough,
-    candidates,
     largest,
-    matches,
     roughly,
     worst,
 )
@@ -45,12 +47,6 @@ from phalanx.guarantees.views.sliced import View
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
-
-Sources = Release | Sliced
-Search = Callable[[Ints], tuple[Figure, int]]
-"""Of some tuples the worst figure, and the row of a tuple that has it, -1 where none matches a
-bucket.
-"""
 
 _ENTRIES: Final = 1 << 22
 """Entries of a table of tuples and sensitive values that is held at once."""
@@ -91,12 +87,12 @@ class SlicedDiversity(FromFields):
         view = View.of(form)
         if view.sensitive is None and len(view.sizes):
             return [self._every_column(view, form, bound)]
-        if early := _nothing(self.name, bound, view):
+        if early := nothing_to_look_at(self.name, bound, view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         most, where = largest_ratio(groups.largest, groups.sizes)
         if most <= bound:
-            return [_kept(self.name, bound, most, view, where)]
+            return [kept_by_buckets(self.name, bound, most, view, where)]
         l = exact(self.l, "l")
         bad = _times(groups.largest, l.numerator) > _times(groups.sizes, l.denominator)
 
@@ -104,7 +100,7 @@ class SlicedDiversity(FromFields):
             return largest(view, tuples)[:2]
 
         return [
-            _one_by_one(
+            one_by_one(
                 self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound)
             )
         ]
@@ -172,13 +168,13 @@ class SlicedDistinct(FromFields):
         promise is kept.
         """
         view = View.of(_form(release))
-        if early := _nothing(self.name, Fraction(self.l), view):
+        if early := nothing_to_look_at(self.name, Fraction(self.l), view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         where = int(np.argmin(groups.distinct))
         fewest = Fraction(int(groups.distinct[where]))
         if fewest >= self.l:
-            return [_kept(self.name, Fraction(self.l), fewest, view, where)]
+            return [kept_by_buckets(self.name, Fraction(self.l), fewest, view, where)]
         bad = groups.distinct < self.l
 
         def search(tuples: Ints) -> tuple[Figure, int]:
@@ -192,7 +188,7 @@ class SlicedDistinct(FromFields):
             return largest
 
         return [
-            _one_by_one(
+            one_by_one(
                 self.name,
                 Fraction(self.l),
                 release,
@@ -240,12 +236,12 @@ class SlicedRecursive(FromFields):
     ) -> list[Verdict]:
         """The largest ``p_1 / (p_l + ...)``, which must stay below c."""
         view, bound = View.of(_form(release)), exact(self.c, "c")
-        if early := _nothing(self.name, bound, view):
+        if early := nothing_to_look_at(self.name, bound, view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         ratio, where = recursive_ratio(groups, self.l)
         if ratio is not None and ratio < bound:
-            return [_kept(self.name, bound, ratio, view, where)]
+            return [kept_by_buckets(self.name, bound, ratio, view, where)]
         tail = self._tail(
             groups.cell_group, groups.cell_count.astype(np.float64), len(groups)
         ).astype(np.int64)  # counts below 2**53 are exact
@@ -255,7 +251,7 @@ class SlicedRecursive(FromFields):
             return worst(view, tuples, self._rough, self._ratio)[:2]
 
         return [
-            _one_by_one(
+            one_by_one(
                 self.name, bound, release, view, bad, search, evidence, holds=partial(gt, bound)
             )
         ]
@@ -316,7 +312,7 @@ class SlicedCloseness(FromFields):
     ) -> list[Verdict]:
         """The largest distance of some p(t, .), a fraction."""
         view, bound = View.of(_form(release)), exact(self.t, "t")
-        if early := _nothing(self.name, bound, view):
+        if early := nothing_to_look_at(self.name, bound, view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         try:  # of a hierarchy that does not fit
@@ -325,7 +321,7 @@ class SlicedCloseness(FromFields):
         except ReleaseError as error:
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=str(error))]
         if most <= bound:
-            return [_kept(self.name, bound, most, view, where)]
+            return [kept_by_buckets(self.name, bound, most, view, where)]
         table = [Fraction(int(n), groups.rows) for n in groups.totals]
         rough = partial(self._rough, table=groups.totals / groups.rows, place=place, length=length)
         figures = rough(
@@ -344,7 +340,7 @@ class SlicedCloseness(FromFields):
             return worst(view, tuples, rough, lambda p: self._distance(p, table, place, length))[:2]
 
         return [
-            _one_by_one(
+            one_by_one(
                 self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound)
             )
         ]
@@ -405,30 +401,6 @@ def _form(release: Sources) -> Sliced:
     return Sliced.expect(release.form if isinstance(release, Release) else release)
 
 
-def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:
-    if not len(view.sizes):
-        return [
-            Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
-        ]
-    if view.sensitive is None:
-        return [
-            Verdict(
-                name=name,
-                bound=bound,
-                worst=None,
-                holds=False,
-                note="no sensitive attribute is published, and this promise is about one",
-            )
-        ]
-    if view.sensitive.of_sets:
-        note = (
-            "the sensitive attribute holds sets of values, and this promise is about one value for"
-            " each person"
-        )
-        return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
-    return []
-
-
 def _times(numbers: Ints, factor: int) -> np.ndarray:
     """The products, as Python integers where 64 bits do not hold them."""
     return (
@@ -445,110 +417,3 @@ def _of_group(groups: Groups, g: int) -> Distribution:
         [int(groups.cell_value[c]) for c in cells],
         [Fraction(int(groups.cell_count[c]), int(groups.sizes[g])) for c in cells],
     )
-
-
-def _kept(name: str, bound: Fraction, figure: Fraction, view: View, where: int) -> Verdict:
-    """Each bucket by itself keeps the promise, for anyone who has some quasi-identifiers of the
-    sensitive column there.
-    """
-    note = (
-        f"each of {len(view.sizes)} buckets keeps it by itself, so every tuple does that may be in"
-        " the table"
-    )
-    cases = _case(view, int(view.cell_bucket[where]), figure)
-    return Verdict(name=name, bound=bound, worst=figure, holds=True, note=note, worst_cases=cases)
-
-
-def _case(view: View, bucket: int, figure: Figure) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "bucket": view.ids.gather([bucket]),
-            "size": view.sizes[[bucket]],
-            "figure": [_said(figure)],
-        }
-    )
-
-
-def _said(figure: Figure) -> str:
-    return "infinite" if figure == math.inf else str(figure)
-
-
-def _one_by_one(
-    name: str,
-    bound: Fraction,
-    release: Sources,
-    view: View,
-    bad: np.ndarray,
-    search: Search,
-    evidence: Evidence | None,
-    *,
-    holds: Callable[[Figure], bool],
-) -> Verdict:
-    """The verdict over the tuples that match a bucket in which the promise is not kept for their
-    part of the sensitive column; all others keep it.
-    """
-    bucket, value = view.cell_bucket[bad], view.cell_value[bad]
-    microdata = (
-        None
-        if evidence is None or not isinstance(release, Release)
-        else evidence.microdata.get(release.number)
-    )
-    beside = f"{len(bucket)} of {len(bad)} parts of buckets do not keep it by themselves"
-    if microdata is not None:
-        people = view.of_people(microdata, np.arange(microdata.rows))
-        if lacking := _lacking(view, people, microdata):
-            return Verdict(
-                name=name, bound=bound, worst=None, holds=False, note=f"{beside}, and {lacking}"
-            )
-        concerned = pl.DataFrame(people).unique(maintain_order=True).to_numpy()
-        concerned = concerned[(concerned >= 0).all(axis=1) & np.isin(concerned[:, -1], value)]
-        note = (
-            f"{beside}; p(t, s) was computed by shares and by rows for the {len(concerned)}"
-            " different tuples of the original table that may match one"
-        )
-    else:
-        pairs = candidates(view, bucket, value)
-        if pairs is None:
-            note = (
-                f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files"
-                " alone do not show the promise; give the original table"
-            )
-            return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
-        concerned = pairs
-        note = (
-            f"{beside}; p(t, s) was computed by shares and by rows for all {len(pairs)} candidate"
-            " tuples that match one, whether they are in the table or not"
-        )
-    figure, row = search(concerned)
-    kept = holds(figure)
-    if not kept and microdata is None:
-        note += "; whether anybody is such a tuple, only the original table shows"
-    where = next(matches(view, concerned[[row]])).bucket if row >= 0 else bucket
-    cases = _case(view, int(where[np.argmax(np.isin(where, bucket))]), figure)
-    return Verdict(
-        name=name,
-        bound=bound,
-        worst="infinite" if figure == math.inf else figure,
-        holds=kept,
-        note=note,
-        worst_cases=cases,
-    )
-
-
-def _lacking(view: View, people: Ints, microdata: Microdata) -> str:
-    """What of the release the original table does not have, so that it is another table's; empty
-    where it has all.
-    """
-    if microdata.rows < view.sizes.sum():
-        return (
-            f"the original table that was given has {microdata.rows} rows, fewer than the release"
-        )
-    for i, side in enumerate(view.sides):
-        there = np.bincount(people[people[:, i] >= 0, i], minlength=len(side.values))
-        if (there < np.bincount(side.value, weights=side.count, minlength=len(side.values))).any():
-            return (
-                "the original table that was given lacks values of"
-                f" {', '.join(a.name for a in side.attributes)} that are published; give that of"
-                " this release"
-            )
-    return ""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How probable each row of a group was for each of its persons, by the random output tables."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.adversaries.disclosure import (
+    Floats,
+)
+from phalanx.adversaries.records.rows import bits_of
+from phalanx.exact import Ints
+from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
+from phalanx.release.evidence.outputs import OutputTables
+
+Bools = npt.NDArray[np.bool_]
+_ROOM: Final = 2**62
+"""Sums that could pass this are computed with Python's integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """The published persons of a perturbed release, numbered as in ``drawn``, and how probable each
+    row of their group was for each of them.
+    """
+
+    drawn: DrawnRows
+    """Own and published values of every person, by sound tables of the release."""
+
+    def possible(self, tuples: Ints, rows: Ints) -> tuple[Ints, Ints, Floats]:
+        """Those pairs of a person and a person's row in which the first may have published the
+        second, and the logarithms of how probable it was.
+
+        ``tuples`` and ``rows`` (n,): two persons of one group each.
+        """
+        changed = self.drawn.classes.own[tuples] != self.drawn.shown[rows]
+        with np.errstate(divide="ignore"):
+            logs = self._logs(tuples, rows, changed)
+        is_possible = logs > -np.inf
+        return tuples[is_possible], rows[is_possible], logs[is_possible]
+
+    @cached_property
+    def _sets(self) -> tuple[Ints, Floats]:
+        return changed_together(self._leave, self.drawn.outputs)
+
+    @cached_property
+    def _leave(self) -> Ints:
+        """The units with which every person changes, shape (p, d)."""
+        return self.drawn.outputs.denominator - self.drawn.units(self.drawn.classes.own)
+
+    @cached_property
+    def _classes(self) -> Ints:
+        """How many classes every person's table has, shape (p, d)."""
+        return np.diff(self.drawn.outputs.starts)[self.drawn.table]
+
+    def _units(self, tuples: Ints, rows: Ints, a: int) -> Ints:
+        """How many units persons give on one attribute to the values that rows show; 0 for a value
+        that their group does not have.
+        """
+        drawn, shown = self.drawn, self.drawn.shown[rows, a]
+        cell = (
+            drawn.outputs.cells[drawn.table[tuples, a]]
+            + drawn.classes.own[tuples, a] * self._classes[tuples, a]
+            + np.maximum(shown, 0)
+        )
+        return np.where(shown >= 0, drawn.outputs.units[cell], np.int64(0))
+
+    def _logs(self, tuples: Ints, rows: Ints, changed: Bools) -> Floats:
+        """The set of attributes that changed, and for each of them what it became."""
+        sets, chances = self._sets
+        chance = np.where(sets[tuples] == bits_of(changed)[:, None], chances[tuples], 0.0).sum(
+            axis=1
+        )
+        logs: Floats = np.log(chance)
+        for a in range(changed.shape[1]):
+            some = np.flatnonzero(changed[:, a] & (logs > -np.inf))
+            logs[some] += np.log(self._units(tuples[some], rows[some], a)) - np.log(
+                self._leave[tuples[some], a]
+            )
+        return logs
+
+
+def changed_together(leave: Ints, outputs: OutputTables) -> tuple[Ints, Floats]:
+    """Which attributes of a tuple change together, and how probable it is.
+
+    ``leave`` (p, d): the units with which each attribute changes. They are laid along a line, and
+    the set that changes is the same between two neighbours of the d + 1 points, modulo the
+    denominator, at which one begins or ends. Returns the sets, as bits, and their probabilities,
+    shape (p, d + 1); a set may stand there several times, or with probability 0.
+    """
+    whole, d = outputs.denominator, leave.shape[1]
+    kind: Any = object if (d + 1) * whole >= _ROOM else np.int64
+    leave = leave.astype(kind)
+    begins = np.zeros((len(leave), d + 1), dtype=kind)
+    begins[:, 1:] = np.cumsum(leave[:, list(outputs.order)], axis=1)
+    points = np.sort(begins % whole, axis=1)
+    ends = np.concatenate([points[:, 1:], np.full((len(leave), 1), whole, dtype=kind)], axis=1)
+    sets = np.zeros((len(leave), d + 1), dtype=np.int64)
+    for place, a in enumerate(outputs.order):
+        within = (points - begins[:, place, None]) % whole < leave[:, a, None]
+        sets |= within.astype(np.int64) << a
+    return sets, (ends - points).astype(np.float64) / whole
