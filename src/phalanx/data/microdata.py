@@ -280,11 +280,11 @@ def _absent(
         )
     for name in (schema.identifier, *schema.quasi):
         if name not in registry.columns:
-            known = (
+            hint = (
                 did_you_mean(name, registry.columns) or "; it has " + listed(registry.columns) + "."
             )
             raise SchemaError(
-                f"the {schema.role(name)} column {name!r} is not in the registry{known}"
+                f"the {schema.role(name)} column {name!r} is not in the registry{hint}"
             )
     with _of_the_registry():
         hashes = key.hash(registry[schema.identifier]).alias("person")

@@ -64,9 +64,9 @@ def members(sets: pl.Series) -> pl.DataFrame:
         _check(sets.name, spellings, values)
     distinct = values.filter(values != "").unique().sort()
     q = max(len(distinct), 1)
-    known = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct))})
+    lookup = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct))})
     spelled = pl.DataFrame({"spelling": spellings, "value": values}).join(
-        known, on="value", how="left"
+        lookup, on="value", how="left"
     )
     code = (
         written.to_frame("spelling")

@@ -106,11 +106,11 @@ class Line:
         name = test.attribute
         if self.kind == "leaf":
             if (nodes := _below(self.attribute, str(value))) is None:
-                known = (
+                hint = (
                     did_you_mean(str(value), self.tree)
                     or "; it takes leaves and nodes of its hierarchy."
                 )
-                raise ReleaseError(f"{value!r} is no value of {name!r}{known}")
+                raise ReleaseError(f"{value!r} is no value of {name!r}{hint}")
             return nodes
         if self.kind == "text":
             return [str(value).lower() if isinstance(value, bool) else str(value)]

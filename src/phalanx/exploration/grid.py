@@ -90,8 +90,8 @@ def _combined(text: str, plan_section: Section) -> Iterator[Section]:
     """The points that a text asks for."""
     name, *words = text.split()
     if name not in KNOWN:
-        known = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
-        raise PlanError(f"--try {text!r} names no method{known}")
+        hint = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
+        raise PlanError(f"--try {text!r} names no method{hint}")
     values: dict[str, list[Any]] = {}
     for word in words:
         key, equals, listed = word.partition("=")

@@ -210,8 +210,8 @@ def domain_places(groups: Groups) -> tuple[pl.Series, Ints]:
     domain = leaves_of(hierarchy_of(attribute.hierarchy, attribute.name), values)
     if values.null_count():
         domain = pl.concat([pl.Series(values.name, [None], dtype=values.dtype), domain])
-    known = pl.DataFrame({"value": domain, "place": np.arange(len(domain), dtype=np.int64)})
+    lookup = pl.DataFrame({"value": domain, "place": np.arange(len(domain), dtype=np.int64)})
     places = pl.DataFrame({"value": values}).join(
-        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+        lookup, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
     return domain, places.to_numpy().astype(np.int64)

@@ -285,8 +285,8 @@ def parameters_of(method: Any, **instead: Any) -> dict[str, Any]:
 def check_word(parameter: str, word: object, allowed: Sequence[str]) -> None:
     """PlanError where a parameter is none of the words that are ``allowed``."""
     if word not in allowed:
-        known = did_you_mean(str(word), allowed) or f"; use one of {', '.join(allowed)}."
-        raise PlanError(f"[method] {parameter} = {word!r} is not known{known}")
+        hint = did_you_mean(str(word), allowed) or f"; use one of {', '.join(allowed)}."
+        raise PlanError(f"[method] {parameter} = {word!r} is not known{hint}")
 
 
 def check_widths(widths: object) -> None:

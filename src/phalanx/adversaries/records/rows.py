@@ -97,9 +97,9 @@ def _alike(values: pl.Series, published: pl.Series) -> tuple[pl.Series, pl.Serie
 
 def _places(values: pl.Series, wanted: pl.Series) -> Ints:
     """The place of each wanted value, -1 for none."""
-    known = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
+    lookup = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
     places = wanted.to_frame("value").join(
-        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+        lookup, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
     return places.fill_null(-1).to_numpy().astype(np.int64)
 

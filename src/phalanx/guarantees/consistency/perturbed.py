@@ -71,10 +71,10 @@ def codes_of(domain: Domain, column: pl.Series) -> Ints:
     if column.null_count() == len(column):
         return np.full(len(column), 0 if domain.has_missing else -1, dtype=np.int64)
     typed = column.cast(values.dtype, strict=False)
-    known = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int64)})
+    lookup = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int64)})
     codes = (
         typed.to_frame("value")
-        .join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+        .join(lookup, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
         .fill_null(-1)
         .to_numpy()
     )

@@ -392,11 +392,11 @@ def _union(columns: Sequence[pl.Series]) -> pl.Series:
 def _distinct(persons: pl.Series) -> tuple[pl.Series, Ints]:
     """Everybody once, in no particular order, and the place of each entry among them."""
     distinct = persons.alias("person").unique()
-    known = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
+    lookup = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
     who = (
         persons.alias("person")
         .to_frame()
-        .join(known, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
+        .join(lookup, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
     )
     return distinct, who.to_numpy().astype(np.int64)
 

@@ -55,12 +55,12 @@ class Exposed:
         """
         cells = Cells.of([release], protects)
         row, where = cells.hosts(0, release, mapping)
-        known = pl.DataFrame(
+        lookup = pl.DataFrame(
             {"person": after.persons, "place": np.arange(len(after.persons), dtype=np.int64)}
         )
         whose = (
             mapping.select("person")[row]
-            .join(known, on="person", how="left", maintain_order="left")["place"]
+            .join(lookup, on="person", how="left", maintain_order="left")["place"]
             .fill_null(-1)
             .to_numpy()
         )

@@ -90,9 +90,9 @@ def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, 
         return _places_of_each(domain, present, ends)
     different = ends.unique()
     below, upto = _places_of_each(domain, present, different)
-    known = pl.DataFrame({"end": different, "below": below, "upto": upto})
+    lookup = pl.DataFrame({"end": different, "below": below, "upto": upto})
     places = ends.to_frame("end").join(
-        known, on="end", how="left", nulls_equal=True, maintain_order="left"
+        lookup, on="end", how="left", nulls_equal=True, maintain_order="left"
     )
     return places["below"].to_numpy(), places["upto"].to_numpy()
 

@@ -270,8 +270,8 @@ def places(column: pl.Series) -> tuple[pl.Series, Ints]:
                 column.dtype
             ), place[offsets]
     distinct = column.unique().sort()
-    known = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
+    lookup = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
     numbers = pl.DataFrame({"value": column}).join(
-        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+        lookup, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
     return distinct, numbers.to_numpy().astype(np.int64)

@@ -59,13 +59,13 @@ class Statistics:
     @classmethod
     def of(cls, carried: Exposures, persons: pl.Series, names: pl.Series) -> "Statistics":
         """Look everybody up."""
-        known = pl.DataFrame(
+        lookup = pl.DataFrame(
             {"person": carried.persons, "place": np.arange(len(carried.persons), dtype=np.int64)}
         )
         places = (
             persons.alias("person")
             .to_frame()
-            .join(known, on="person", how="left", maintain_order="left")["place"]
+            .join(lookup, on="person", how="left", maintain_order="left")["place"]
         )
         return cls(carried, places.fill_null(_UNKNOWN).to_numpy(), names)
 

@@ -241,10 +241,10 @@ def _check_whole(number: Any, key: str) -> None:
 def _check_names(column: Sequence[Any], names: Sequence[str], number: int) -> None:
     for place, name in enumerate(column):
         if name not in names:
-            known = did_you_mean(str(name), names) or "; it may name " + listed(names) + "."
+            hint = did_you_mean(str(name), names) or "; it may name " + listed(names) + "."
             raise PlanError(
                 f"[method] columns: column {number} names {name!r}, which is no quasi-identifier"
-                f" and not the sensitive attribute{known}"
+                f" and not the sensitive attribute{hint}"
             )
         if name in column[:place]:
             raise PlanError(
