@@ -237,10 +237,10 @@ def _sentence(wrong: ValidationError) -> str:
     section = f"[{'.'.join(above)}]" if above else "the top level"
     match error["type"]:
         case "extra_forbidden":
-            known = _known(tuple(above))
+            keys = _known(tuple(above))
             return (
                 f"{section} has an unknown key"
-                f" {key!r}{did_you_mean(key, known) or '; it takes ' + ', '.join(known) + '.'}"
+                f" {key!r}{did_you_mean(key, keys) or '; it takes ' + ', '.join(keys) + '.'}"
             )
         case "missing":
             return (

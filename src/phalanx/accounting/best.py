@@ -58,14 +58,14 @@ def best_beta(
                 roughly[k] = log_published(
                     cell, k, _largest_beta_roughly(accounting, k, own, limit)
                 )
-        known = sorted(roughly)
-        at = known.index(max(roughly, key=roughly.__getitem__))
-        near = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
+        tried = sorted(roughly)
+        at = tried.index(max(roughly, key=roughly.__getitem__))
+        near = tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)]
         ks = _spread(*near)
         if all(k in roughly for k in ks):
             break
     k_of = {}
-    for k in {near[0], known[at], near[1]}:
+    for k in {near[0], tried[at], near[1]}:
         if roughly[k] > -math.inf:
             beta = largest_beta(accounting, k, own, limit)
             least = smallest_k(accounting, beta, own, limit)

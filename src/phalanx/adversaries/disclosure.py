@@ -188,11 +188,11 @@ def published_table(release: Release, evidence: Evidence) -> tuple[Microdata, In
             f"nothing says which row of release {release.number} is whose; name the ledger, and the"
             " identifier column of the original table."
         )
-    known = rows[rows > 0]
+    published_rows = rows[rows > 0]
     if (
         len(rows) != microdata.rows
-        or len(np.unique(known)) < len(known)
-        or known.max(initial=0) > release.form.rows
+        or len(np.unique(published_rows)) < len(published_rows)
+        or published_rows.max(initial=0) > release.form.rows
         or rows.min(initial=0) < 0
     ):
         raise ReleaseError(

@@ -76,10 +76,10 @@ def show(
     with Ledger.open(ledger_url(ledger), create=False) as opened:
         promise = opened.promise(name)
         if promise is None:
-            known = [s.name for s in opened.series()]
+            names = [s.name for s in opened.series()]
             raise LedgerError(
                 "the ledger knows no series"
-                f" {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}"
+                f" {name!r}{did_you_mean(name, names) or '; it has ' + (', '.join(names) or 'none') + '.'}"
             )
         moved = opened.moved(name)
         keys = ("rows", "groups", "counterfeits", "suppressed_rows", "spent")

@@ -197,8 +197,8 @@ def distance_matrix(what: str, domain: Domain, asked: Mapping[Any, Any]) -> Floa
 
 
 def _is_distance(number: Any) -> bool:
-    known = isinstance(number, int | float) and not isinstance(number, bool)
-    return known and 0 <= number < float("inf")
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_number and 0 <= number < float("inf")
 
 
 def _text(value: Any) -> str:

@@ -27,18 +27,18 @@ def join_tree(columns: Sequence[Collection[str]]) -> tuple[int, ...] | None:
     >>> join_tree([{"a", "b"}, {"b", "c"}, {"a", "c"}]) is None
     True
     """
-    held = [set(column) for column in columns]
-    parents = [ROOT] * len(held)
-    shared = [0] * len(held)
+    column_sets = [set(column) for column in columns]
+    parents = [ROOT] * len(column_sets)
+    shared = [0] * len(column_sets)
     """How many attributes a column shares with its parent; until it is in a tree, with the nearest
     column that is.
     """
-    waiting = set(range(len(held)))
+    waiting = set(range(len(column_sets)))
     while waiting:
         joining = max(waiting, key=lambda place: (shared[place], place))
         waiting.remove(joining)
         for place in waiting:
-            if (common := len(held[place] & held[joining])) > shared[place]:
+            if (common := len(column_sets[place] & column_sets[joining])) > shared[place]:
                 parents[place], shared[place] = joining, common
-    holders = sum(len(column) for column in held) - len(set().union(*held))
+    holders = sum(len(column) for column in column_sets) - len(set().union(*column_sets))
     return tuple(parents) if sum(shared) == holders else None

@@ -32,13 +32,13 @@ def canonical(sets: pl.Series) -> pl.Series:
     """
     import pyarrow as pa
 
-    held = members(sets)
+    pairs = members(sets)
     offsets = np.concatenate(
-        [[0], np.cumsum(np.bincount(held["index"].to_numpy(), minlength=len(sets)))]
+        [[0], np.cumsum(np.bincount(pairs["index"].to_numpy(), minlength=len(sets)))]
     )
     lists = pa.LargeListArray.from_arrays(
         pl.Series(offsets, dtype=pl.Int64).to_arrow(),
-        held["value"].to_arrow().cast(pa.large_string()),
+        pairs["value"].to_arrow().cast(pa.large_string()),
     )
     texts = pl.Series(sets.name, lists, dtype=pl.List(pl.String)).list.join(SEPARATOR)
     return texts.set(sets.is_null(), None) if sets.null_count() else texts

@@ -107,11 +107,11 @@ def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
     chance = -np.log(_uniform(stream, len(facet.count))) * facet.count
     if not facet.ends[name].exact:
         return maximized(box, chance, regions.measure, ends=True)
-    known = box.low >= box.high
+    is_point = box.low >= box.high
     at = np.where(box.low > box.high, regions.missing, box.low)
-    return np.bincount(at[known], weights=chance[known], minlength=regions.missing + 1).astype(
-        np.float64
-    )
+    return np.bincount(
+        at[is_point], weights=chance[is_point], minlength=regions.missing + 1
+    ).astype(np.float64)
 
 
 def _codes(

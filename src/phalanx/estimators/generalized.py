@@ -33,13 +33,13 @@ def view(release: Release) -> View:
     }
     tight = (registered == 0) if manifest.boxes == "tight" else None
     real = rows - counterfeits
-    held = np.flatnonzero(real > 0)
+    filled = np.flatnonzero(real > 0)
     facets = [
         Facet(
-            held,
-            real[held],
-            {name: ends.taken(held) for name, ends in boxes.items()},
-            None if tight is None else tight[held],
+            filled,
+            real[filled],
+            {name: ends.taken(filled) for name, ends in boxes.items()},
+            None if tight is None else tight[filled],
         )
     ]
     beside = [a for a in form.attributes if a.role != "quasi"]
@@ -75,6 +75,6 @@ def _counts(table: pl.DataFrame | None, ids: np.ndarray) -> np.ndarray:
     """Published counts by group, 0 where none is said, shape (g,)."""
     counts = np.zeros(len(ids), dtype=np.int64)
     if table is not None:
-        known = table.filter(pl.col(GROUP).is_in(ids.tolist()))
-        counts[np.searchsorted(ids, known[GROUP].to_numpy())] = known["count"].to_numpy()
+        counted = table.filter(pl.col(GROUP).is_in(ids.tolist()))
+        counts[np.searchsorted(ids, counted[GROUP].to_numpy())] = counted["count"].to_numpy()
     return counts

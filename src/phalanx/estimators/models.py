@@ -211,9 +211,9 @@ class Model:
             box = self.bounds.box(facet, name)
             if facet.ends[name].exact:
                 at = np.where(box.low > box.high, regions.missing, box.low)
-                known = box.low >= box.high
+                is_point = box.low >= box.high
                 self._weights[name] = np.bincount(
-                    at[known], weights=facet.count[known], minlength=regions.missing + 1
+                    at[is_point], weights=facet.count[is_point], minlength=regions.missing + 1
                 ).astype(np.float64)
             elif self.spread == "uniform":
                 self._weights[name] = regions.measure

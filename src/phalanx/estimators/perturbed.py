@@ -25,9 +25,9 @@ def view(release: Release) -> View:
     counted = form.table.group_by(form.table.columns, maintain_order=True).len("")
     count, group = counted[""].to_numpy().astype(np.int64), np.zeros(counted.height, dtype=np.int64)
     exact = {a.name: Ends.of_values(counted[a.columns[0]]) for a in form.attributes}
-    known = {a.name: exact[a.name] for a in form.attribute("sensitive")}
-    if known:
-        facets.append(Facet(group, count, known))
+    exact_ends = {a.name: exact[a.name] for a in form.attribute("sensitive")}
+    if exact_ends:
+        facets.append(Facet(group, count, exact_ends))
     return View(
         "perturbed",
         form.attributes,

@@ -168,11 +168,11 @@ class View:
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
         """The regions of an attribute for a query, which the ends of other releases cut, too."""
-        known = [
+        ends_of_all = [
             view.keys(name, end).different for view in (self, *beside) for end in view.ends(name)
         ]
         return Regions.of(
-            self.line(name), known, [t for t in comparisons(asked) if t.attribute == name]
+            self.line(name), ends_of_all, [t for t in comparisons(asked) if t.attribute == name]
         )
 
 

@@ -331,17 +331,17 @@ def _measure(
             "plan": plan.sections.model_dump(mode="json", by_alias=True, exclude_unset=True),
             "tables": tables,
         }
-        left = [i for i, section in enumerate(points, 1) if not done.has(section)]
-        ready = len(points) - len(left)
+        unmeasured = [i for i, section in enumerate(points, 1) if not done.has(section)]
+        ready = len(points) - len(unmeasured)
         progress(ready, len(points))
-        tasks = [{**asked, "number": i, "method": dict(points[i - 1])} for i in left]
+        tasks = [{**asked, "number": i, "method": dict(points[i - 1])} for i in unmeasured]
         for place_of, answer in answers(tasks, workers):
-            number = left[place_of]
+            number = unmeasured[place_of]
             died = Point(number=number, method=points[number - 1], refused=_DIED).to_json()
             done.add(points[number - 1], answer or died, keep=answer is not None)
             ready += 1
             progress(ready, len(points))
-    return len(points) - len(left)
+    return len(points) - len(unmeasured)
 
 
 class _Done:

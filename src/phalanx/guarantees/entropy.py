@@ -107,13 +107,13 @@ def entropy_fails(groups: Groups, l: Fraction) -> Ints:
     gap = n * np.log(n) - inside - n * ln_l
     margin = (groups.distinct + 64) * 2.0**-48 * (n * np.log(n) + inside + n * abs(ln_l) + 1)
     failing = gap < -margin
-    known: dict[tuple[int, ...], bool] = {}
+    decided: dict[tuple[int, ...], bool] = {}
     for g in np.flatnonzero(np.abs(gap) <= margin).tolist():
         first = int(groups.starts[g])
         counts = tuple(sorted(groups.cell_count[first : first + int(groups.distinct[g])].tolist()))
-        if counts not in known:
-            known[counts] = entropy_at_least(counts, l)
-        failing[g] = not known[counts]
+        if counts not in decided:
+            decided[counts] = entropy_at_least(counts, l)
+        failing[g] = not decided[counts]
     return np.flatnonzero(failing)
 
 

@@ -27,14 +27,17 @@ def check(release: Release) -> Iterator[Verdict]:
     """Which adversary, which rows and which values the guarantees do not cover; nothing is
     compared, and nothing fails.
     """
-    known, suppressed = release.manifest.holds_if_method_known, release.manifest.may_suppress
-    if known:
+    holds_if_known, suppressed = (
+        release.manifest.holds_if_method_known,
+        release.manifest.may_suppress,
+    )
+    if holds_if_known:
         note = (
             "stated: the guarantees hold also against an adversary who runs the method on every"
             " table that could have been this one"
         )
         yield _stated("adversary who knows the method", note)
-    elif known is not None:
+    elif holds_if_known is not None:
         note = (
             "not covered: an adversary who runs the method on every table that could have been this"
             " one may infer more than is promised"

@@ -31,11 +31,11 @@ def commit(
     rows.mark.prepare()
     with rows.store.transaction(series):
         rows.check_key()
-        before, known = rows.known(series)
+        before, recorded = rows.known(series)
         check_marked(rows, series, before)
         check_goes_on(rows, series, before)
         _check_next(series, entry.number, len(before))
-        head = Head.of(promise_text, [*known.digests, entry.digest], known.moves)
+        head = Head.of(promise_text, [*recorded.digests, entry.digest], recorded.moves)
         if before:
             if rows.promise(series) != promise_text:
                 raise LedgerError(
@@ -52,7 +52,7 @@ def commit(
         rows.mark.begin(series)
     try:
         rows.mark.advance(
-            series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves)
+            series, Marked.of([*(known_entry for known_entry, _ in before), entry], recorded.moves)
         )
     except LedgerError as wrong:
         raise LedgerError(

@@ -185,10 +185,10 @@ class Ledger:
             Where an entry was changed or removed by others than Phalanx.
         """
         self._store.settle(named(series))
-        entries, known = self._rows.known(series)
+        entries, recorded = self._rows.known(series)
         if marked and entries:
             check_marked(self._rows, series, entries)
-            self._rows.mark.advance(series, known)
+            self._rows.mark.advance(series, recorded)
         return [entry for entry, _ in entries]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:

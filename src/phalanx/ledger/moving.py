@@ -31,7 +31,7 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
         if not copy:
             rows.check_key()
             rows.mark.prepare()
-        entries, known = rows.known(series)
+        entries, recorded = rows.known(series)
         promise = rows.promise(series)
         if promise is None or not entries:
             raise LedgerError(
@@ -56,7 +56,7 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
                 created=created,
                 person_key=key,
                 copy=copy,
-                moves=known.moves,
+                moves=recorded.moves,
                 releases=releases,
             ).to_bytes()
         )
@@ -69,13 +69,13 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
                 series, last.number, MOVED, rows.seal(today().encode(), series, last.number, MOVED)
             )
             rows.authenticate_anew(series, last, [*segments, MOVED])
-            known = replace(known, moves=known.moves + 1)
-            rows.set_head(series, Head.of(promise, known.digests, known.moves))
+            recorded = replace(recorded, moves=recorded.moves + 1)
+            rows.set_head(series, Head.of(promise, recorded.digests, recorded.moves))
         # before the ledger commits: a series is never moved into a file that a power failure takes
         # back
         out.finish()
     if not copy:
-        rows.mark.advance(series, known)
+        rows.mark.advance(series, recorded)
     return SeriesFile(
         series=series,
         releases=len(releases),
@@ -118,9 +118,9 @@ def _unnamed(folder: Path) -> Iterator[Path]:
 
     What makers left who were killed, who hold no lock any more, is removed before.
     """
-    for left in folder.glob(f"{_UNNAMED}*") if folder.is_dir() else ():
-        with suppress(OSError), _locked(left):
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in folder.glob(f"{_UNNAMED}*") if folder.is_dir() else ():
+        with suppress(OSError), _locked(leftover):
+            shutil.rmtree(leftover, ignore_errors=True)
     path = (
         folder / f"{_UNNAMED}{Randomness.secure().stream('backup folder').words(1).tobytes().hex()}"
     )
@@ -210,11 +210,11 @@ def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
     """
     series, where = c.series, rows.store.where
     marked = rows.mark.read().get(series, Marked())
-    here, known = rows.known(series, stale=True)
-    began = max(known.moves, marked.moves)
+    here, recorded = rows.known(series, stale=True)
+    began = max(recorded.moves, marked.moves)
     if not here and rows.promise(series) is None:
         return c.moves if c.copy else began + bool(marked.releases)
-    if known.digests != list(digests[: len(here)]):
+    if recorded.digests != list(digests[: len(here)]):
         which = (
             f"had another series {series!r}, which was moved away"
             if rows.moved(series, here)

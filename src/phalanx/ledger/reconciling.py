@@ -80,7 +80,7 @@ def reconcile(
     rows.mark.prepare()
     with rows.store.transaction(series):
         rows.check_key()
-        before, known = rows.known(series, stale=True)
+        before, recorded = rows.known(series, stale=True)
         promise = rows.promise(series)
         if promise is None or not before:
             raise LedgerError(
@@ -90,7 +90,7 @@ def reconcile(
         if (day := rows.moved(series, before)) is not None:
             raise gone(series, day)
         after = Marked.of(
-            [*(entry for entry, _ in before), *(entry for entry, _ in entered)], known.moves
+            [*(entry for entry, _ in before), *(entry for entry, _ in entered)], recorded.moves
         )
         _check_follows(rows, series, before, entered, after)
         last = entered[-1][0].number if entered else before[-1][0].number
@@ -132,7 +132,7 @@ def reconcile(
             RECONCILED,
             rows.seal(json.dumps(reconciliation.to_json()).encode(), series, last, RECONCILED),
         )
-        rows.set_head(series, Head.of(promise, after.digests, known.moves))
+        rows.set_head(series, Head.of(promise, after.digests, recorded.moves))
     rows.mark.advance(series, after, damaged=True)
     return reconciliation
 

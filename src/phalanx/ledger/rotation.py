@@ -76,7 +76,7 @@ def rotate(rows: Rows) -> Keyring:
 
 def _renew(rows: Rows, renewed: Rows, series: str) -> None:
     """Everything of one series, read under the old key and written under the new one."""
-    entries, known = rows.known(series)
+    entries, recorded = rows.known(series)
     promise = rows.promise(series)
     if promise is None or not entries:
         return
@@ -97,7 +97,7 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
         if brings:
             renewed.insert_segment(series, 1, PERSON, renewed.seal(person_key, series, 1, PERSON))
         renewed.authenticate_anew(series, entry, [*names, PERSON] if brings else names)
-    renewed.set_head(series, Head.of(promise, known.digests, known.moves))
+    renewed.set_head(series, Head.of(promise, recorded.digests, recorded.moves))
 
 
 def _new_root(key_file: Path) -> Keyring:

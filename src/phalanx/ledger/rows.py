@@ -81,14 +81,18 @@ class Rows:
         newest ones are missing.
         """
         entries, head = self._read(series)
-        known = Marked.of([entry for entry, _ in entries], head.moves)
+        recorded = Marked.of([entry for entry, _ in entries], head.moves)
         if not stale:
             check_not_older(
-                self.store.where, series, self.mark, self.mark.read().get(series, Marked()), known
+                self.store.where,
+                series,
+                self.mark,
+                self.mark.read().get(series, Marked()),
+                recorded,
             )
             if head.releases > len(entries):
                 raise self._removed(series, head.releases, len(entries))
-        return entries, known
+        return entries, recorded
 
     def recorded(self, series: str) -> int:
         """How many releases were recorded, which may be more than are still here."""

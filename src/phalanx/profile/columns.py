@@ -120,13 +120,13 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
     if not texts and not sets.holds_sets(values.dtype):
         return None
     try:
-        held, counts = (
+        member_values, counts = (
             sets.members(values)["value"],
             sets.canonical(values).alias("value").value_counts(),
         )
     except SourceError:  # its lists hold what cannot be published
         return None
-    rare = 2 * held.n_unique() > len(held)
+    rare = 2 * member_values.n_unique() > len(member_values)
     if texts and rare:
         return None
     rows, missing = len(values), values.null_count()
@@ -136,7 +136,7 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
         rows=rows,
         distinct=counts.height - (missing > 0),
         missing=missing,
-        most_frequent=max(held.value_counts()["count"].to_list(), default=rows),
+        most_frequent=max(member_values.value_counts()["count"].to_list(), default=rows),
         near_unique=rare and rows >= UNIQUE_ROWS,
     )
 

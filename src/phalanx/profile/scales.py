@@ -49,8 +49,8 @@ def scale_of(values: pl.Series) -> tuple[str, ...]:
     """
     if values.dtype != pl.String:
         return ()
-    held = set(values.drop_nulls().unique())
+    distinct = set(values.drop_nulls().unique())
     for words in _SPELLED:
-        if len(held - {words[-1]}) >= 3 and held.issubset(words):
+        if len(distinct - {words[-1]}) >= 3 and distinct.issubset(words):
             return words
     return ()

@@ -124,12 +124,12 @@ class Classes:
         """Sizes of classes as (sizes, classes, rows), those without classes left out."""
         bins = []
         for low, high in _BINS:
-            held = self.sizes[
+            sizes = self.sizes[
                 (self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))
             ]
             label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
-            if len(held):
-                bins.append((label, len(held), int(held.sum())))
+            if len(sizes):
+                bins.append((label, len(sizes), int(sizes.sum())))
         return bins
 
     def to_json(self) -> dict[str, Any]:

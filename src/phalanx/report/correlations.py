@@ -66,9 +66,9 @@ class Correlations:
         """
         columns, parts = zip(*form.together(), strict=True)
         by_name = {a.name: a for a in form.attributes}
-        held = list(dict.fromkeys(name for column in columns for name in column))
-        last = [a.name for a in form.attribute("sensitive") if a.name in held[MOST:]]
-        names = [*held[: MOST - len(last)], *last]
+        attribute_names = list(dict.fromkeys(name for column in columns for name in column))
+        last = [a.name for a in form.attribute("sensitive") if a.name in attribute_names[MOST:]]
+        names = [*attribute_names[: MOST - len(last)], *last]
         ids = np.unique(parts[0][BUCKET].to_numpy())
         home = {
             name: next(i for i, column in enumerate(columns) if name in column) for name in names
@@ -104,7 +104,7 @@ class Correlations:
                     np.nan if joint is None else _phi2(*joint, spread[a].totals, spread[b].totals)
                 )
                 together[x, y] = together[y, x] = both is not None
-        return cls(tuple(names), matrix, together, len(held) - len(names))
+        return cls(tuple(names), matrix, together, len(attribute_names) - len(names))
 
     def strongest(self, *, together: bool) -> tuple[str, str, float] | None:
         """The two attributes of one column, or of different ones, that tell most of each other;
@@ -238,13 +238,13 @@ def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Ints:
     values = (
         low.unique().sort()
     )  # so that codes are the same in every column that the attribute stands in
-    known, missing = values.drop_nulls(), values.null_count()
-    code = np.arange(len(known), dtype=np.int64)
-    if attribute.type in ("numeric", "date") and len(known) > BINS:
+    present, missing = values.drop_nulls(), values.null_count()
+    code = np.arange(len(present), dtype=np.int64)
+    if attribute.type in ("numeric", "date") and len(present) > BINS:
         _, code = np.unique(
-            _intervals(known.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True
+            _intervals(present.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True
         )
-    numbered = pl.DataFrame({"value": known, "code": code})
+    numbered = pl.DataFrame({"value": present, "code": code})
     if missing:
         numbered = pl.concat(
             [

@@ -190,12 +190,12 @@ class Figures:
         for attribute in form.attribute("quasi"):
             table, times = form.table, np.ones(form.rows, dtype=np.int64)
             if (
-                held := next(
+                counts := next(
                     (column.counts for column in form.together() if attribute.name in column.names),
                     None,
                 )
             ) is not None:
-                table, times = held, held[COUNT].to_numpy().astype(np.int64)
+                table, times = counts, counts[COUNT].to_numpy().astype(np.int64)
             widths.append(_width(attribute, table, times))
         return cls(
             number=number,
@@ -291,8 +291,8 @@ def _leaf_places(
     hierarchy = attribute.hierarchy or {}
     seen = pl.concat([low.alias("end"), high.alias("end")]).cast(pl.String).unique().sort()
     declared = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else []
-    known = set(declared)
-    leaves = declared + [value for value in seen.drop_nulls() if value not in known]
+    declared_leaves = set(declared)
+    leaves = declared + [value for value in seen.drop_nulls() if value not in declared_leaves]
     order = [None, *leaves] if seen.null_count() else leaves
     place = pl.DataFrame(
         {"end": order, "place": np.arange(len(order), dtype=np.float64)},

@@ -244,8 +244,8 @@ def _roles(form: Form) -> dict[str, list[str]]:
 
 def _repeated(form: Form) -> list[str]:
     """The attributes that stand in more than one column."""
-    held = [name for column in form.together() for name in column.names]
-    return [name for name in dict.fromkeys(held) if held.count(name) > 1]
+    names = [name for column in form.together() for name in column.names]
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
 
 
 def _matrix(correlations: Correlations) -> dict[str, Any]:

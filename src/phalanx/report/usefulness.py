@@ -209,9 +209,9 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
     ends, line = facet.ends[name], view.line(name)
     if ends.exact or view.form != "generalized":
         return None
-    known = ~(ends.low.is_null() | ends.high.is_null()).to_numpy()
-    times = facet.count[known]
-    low, high = (np.repeat(line.keys(end)[known], times) for end in (ends.low, ends.high))
+    has_ends = ~(ends.low.is_null() | ends.high.is_null()).to_numpy()
+    times = facet.count[has_ends]
+    low, high = (np.repeat(line.keys(end)[has_ends], times) for end in (ends.low, ends.high))
     at = (stream.words(len(low)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if line.kind == "number":
         return pl.Series(low + at * (high - low))

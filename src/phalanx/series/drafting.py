@@ -226,11 +226,11 @@ def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
     if not earlier:
         return
     before = earlier[-1]
-    known = {attribute.name: attribute.type for attribute in before.form.attributes}
+    types_before = {attribute.name: attribute.type for attribute in before.form.attributes}
     for now in draft.form.attributes:
-        if known.get(now.name, now.type) != now.type:
+        if types_before.get(now.name, now.type) != now.type:
             raise SchemaError(
-                f"column {now.name!r} is {now.type} in this table, and was {known[now.name]} in"
+                f"column {now.name!r} is {now.type} in this table, and was {types_before[now.name]} in"
                 f" release {before.number}; correct the table, or name the type in the schema's"
                 " types."
             )

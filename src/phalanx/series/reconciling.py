@@ -79,28 +79,28 @@ def _unknown(series: str, standing: Standing, releases: Sequence[Release]) -> li
     """The releases that the ledger does not know; LedgerError where one is not of the series, or is
     another one than the ledger knows.
     """
-    known = {entry.number: entry.digest for entry in standing.entries}
+    digest_of = {entry.number: entry.digest for entry in standing.entries}
     for release in releases:
         if release.manifest.series != series:
             raise LedgerError(
                 f"{release.path} is a release of series {release.manifest.series!r} and not of"
                 f" {series!r}; leave it out."
             )
-        if known.get(release.number, release.digest) != release.digest:
+        if digest_of.get(release.number, release.digest) != release.digest:
             raise LedgerError(
                 f"{release.path} is not the release {release.number} of series {series!r} that the"
                 " ledger recorded; leave it out."
             )
-    return [release for release in releases if release.number not in known]
+    return [release for release in releases if release.number not in digest_of]
 
 
 def _check_all(series: str, standing: Standing, entered: Sequence[Release]) -> None:
     """LedgerError where a release that left would still be missing, or the releases are not a
     chain.
     """
-    known = len(standing.entries)
+    recorded = len(standing.entries)
     by_number = {release.number: release for release in entered}
-    for number, (day, digest) in enumerate(standing.missing, start=known + 1):
+    for number, (day, digest) in enumerate(standing.missing, start=recorded + 1):
         release = by_number.get(number)
         if release is None:
             raise LedgerError(
@@ -113,14 +113,14 @@ def _check_all(series: str, standing: Standing, entered: Sequence[Release]) -> N
                 f" published on {day} (digest {digest[:12]}); find that one."
             )
     before = standing.entries[-1].digest
-    for number, release in enumerate(entered, start=known + 1):
+    for number, release in enumerate(entered, start=recorded + 1):
         if release.number != number or release.manifest.previous != before:
             raise LedgerError(
                 f"{release.path} does not follow release {number - 1} of series {series!r}, which"
                 " it has to name; name every missing folder once."
             )
         before = release.digest
-    last = known + len(entered)
+    last = recorded + len(entered)
     if standing.recorded > last:
         raise LedgerError(
             f"{standing.recorded} releases of series {series!r} were recorded, and only {last}"

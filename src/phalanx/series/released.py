@@ -383,11 +383,11 @@ class Release(folder.Release):
         try:
             if audience == "external":
                 state = self.evidence.state
-                known = None if state is None else Evidence(state=state)
+                evidence = None if state is None else Evidence(state=state)
                 seeded = self.manifest.not_for_publication
                 with self.on_disk() as there:
                     checks = verify(
-                        [*self._earlier, there], known, allow_seeded=seeded, only_last=True
+                        [*self._earlier, there], evidence, allow_seeded=seeded, only_last=True
                     )
                 write_report(
                     Path(path),
@@ -458,14 +458,14 @@ class Release(folder.Release):
         """What a card says of it."""
         m = self.manifest
         in_groups = f" in {m.groups:,} {self.form.id_column}s" if self.form.id_column else ""
-        held = sum(v.result == "holds" for v in self.checks)
+        holding = sum(v.result == "holds" for v in self.checks)
         return {
             "release": f"{m.number} of {m.series}",
             "size": f"{m.rows:,} rows{in_groups}",
             "method": str(m.method["name"]),
             "guarantees": "; ".join(str(g["name"]) for g in m.guarantees),
             "checks": (
-                f"{held} hold"
+                f"{holding} hold"
                 if self.checks and all(v.holds for v in self.checks)
                 else "not checked here"
             ),

@@ -133,30 +133,30 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
     until the moment it dies.
     """
     with contextlib.ExitStack() as locks:
-        left, busy = [], []
+        leftovers, busy = [], []
         for path in _staged(to, series):
             with contextlib.suppress(FileNotFoundError):
                 lock = os.open(path, os.O_RDONLY)
                 locks.callback(os.close, lock)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    left.append(path)
+                    leftovers.append(path)
                 except BlockingIOError:
                     busy.append((path, lock))
-        if not left and not busy:
+        if not leftovers and not busy:
             return
-        known = {entry.staging: Path(entry.folder) for entry in entries()}
+        folder_of = {entry.staging: Path(entry.folder) for entry in entries()}
         for (
             path,
             lock,
             # its publisher is alive; once the ledger knows the folder, all that is left to do is the
             # rename, so wait for it
         ) in busy:
-            if path.name in known:
+            if path.name in folder_of:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                left.append(path)
-        for path in left:
-            final = known.get(path.name)
+                leftovers.append(path)
+        for path in leftovers:
+            final = folder_of.get(path.name)
             if final is None:
                 shutil.rmtree(path, ignore_errors=True)
             elif (

@@ -29,8 +29,8 @@ def bring(place: Place, form: Form) -> str:
 def write_plan(path: Path, source: str, query: str | None) -> None:
     """What ``phalanx init`` writes; PlanError where there is a plan already."""
     columns = profile(read_source(source, query=query, drop=None))
-    held = source if "://" in source else os.path.relpath(source, path.parent)
-    text = propose_plan(held, columns, slug(Path(source).stem), query=query)
+    location = source if "://" in source else os.path.relpath(source, path.parent)
+    text = propose_plan(location, columns, slug(Path(source).stem), query=query)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -81,9 +81,9 @@ def source(place: Place, form: Form) -> str:
     schema = place.plan().schema()
     if absent := [name for name in schema.columns if name not in columns]:
         raise PlanError(f"the table has no column {absent[0]!r}, which the plan names.")
-    held = named if "://" in named else os.path.relpath(named, place.plan_path.parent)
+    location = named if "://" in named else os.path.relpath(named, place.plan_path.parent)
     planfile.change(
-        place, form.get("stamp", ""), lambda plan: planfile.set_source(plan, held, query)
+        place, form.get("stamp", ""), lambda plan: planfile.set_source(plan, location, query)
     )
     return "/data"
 

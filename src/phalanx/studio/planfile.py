@@ -82,20 +82,22 @@ def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
         if lists[key] != before.get(key, []) or key == "quasi":
             _put(schema, key, lists[key])
     for setting in ("hierarchies", "types"):
-        held = schema.get(setting)
-        if held is None:
+        names = schema.get(setting)
+        if names is None:
             continue
-        for dropped in [n for n in held if n in lists["drop"]]:
-            held.remove(dropped)
-        if not held:
+        for dropped in [n for n in names if n in lists["drop"]]:
+            names.remove(dropped)
+        if not names:
             schema.remove(setting)
 
 
 def set_missing(document: tomlkit.TOMLDocument, name: str, counts: bool) -> None:  # noqa: FBT001 - a checkbox
     """Whether a missing value of a column counts as a value of its own; else it is refused."""
     schema = _section(document, "schema")
-    held = schema["missing"].unwrap() if "missing" in schema else {}
-    table = dict.fromkeys(_columns(schema), held) if isinstance(held, str) else dict(held)
+    policies = schema["missing"].unwrap() if "missing" in schema else {}
+    table = (
+        dict.fromkeys(_columns(schema), policies) if isinstance(policies, str) else dict(policies)
+    )
     table = {n: word for n, word in table.items() if word == "value" and n != name}
     if counts:
         table[name] = "value"
@@ -111,14 +113,14 @@ def set_hierarchy(document: tomlkit.TOMLDocument, name: str, declared: Mapping[s
         if not declared:
             return
         schema["hierarchies"] = tomlkit.table()
-    held = schema["hierarchies"]
-    if name in held:
-        held.remove(name)
+    hierarchies = schema["hierarchies"]
+    if name in hierarchies:
+        hierarchies.remove(name)
     if declared:
         inline = tomlkit.inline_table()
         inline.update(declared)
-        held[name] = inline
-    elif not held:
+        hierarchies[name] = inline
+    elif not hierarchies:
         schema.remove("hierarchies")
 
 
@@ -139,11 +141,11 @@ def set_method(
 
 def set_source(document: tomlkit.TOMLDocument, source: str, query: str | None) -> None:
     """Read another table: a file, or a database and a query."""
-    held = _section(document, "source")
+    section = _section(document, "source")
     url = "://" in source
-    _put(held, "path", None if url else source)
-    _put(held, "url", source if url else None)
-    _put(held, "query", query)
+    _put(section, "path", None if url else source)
+    _put(section, "url", source if url else None)
+    _put(section, "query", query)
 
 
 def set_series(document: tomlkit.TOMLDocument, name: str) -> None:

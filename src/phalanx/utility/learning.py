@@ -13,14 +13,14 @@ def accuracy(training: Coded, others: Coded, target: str, bins: Bins) -> float:
     are smoothed by one (Laplace).
     """
     size = bins.size(target)
-    known = training[target]
-    prior = np.bincount(known, minlength=size) + 1.0
+    labels = training[target]
+    prior = np.bincount(labels, minlength=size) + 1.0
     score = np.tile(np.log(prior), (len(others[target]), 1))
     for name in training:
         if name != target:
             counts = (
                 np.bincount(
-                    known * bins.size(name) + training[name], minlength=size * bins.size(name)
+                    labels * bins.size(name) + training[name], minlength=size * bins.size(name)
                 ).reshape(size, -1)
                 + 1.0
             )

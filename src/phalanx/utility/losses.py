@@ -38,14 +38,14 @@ class Bins:
         """The bins that fit an original table."""
         edges, values = {}, {}
         for column in original.get_columns():
-            known = column.drop_nulls()
+            present = column.drop_nulls()
             if (
                 column.dtype.is_numeric() or column.dtype.is_temporal()
-            ) and known.n_unique() > 2 * _BINS:
-                numbers = known.to_physical().cast(pl.Float64).to_numpy()
+            ) and present.n_unique() > 2 * _BINS:
+                numbers = present.to_physical().cast(pl.Float64).to_numpy()
                 edges[column.name] = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
             else:
-                values[column.name] = known.cast(pl.String).unique().sort()
+                values[column.name] = present.cast(pl.String).unique().sort()
         return cls(edges, values)
 
     def code(self, table: pl.DataFrame) -> dict[str, Ints]:
@@ -60,9 +60,9 @@ class Bins:
         for name, values in self.values.items():
             texts = _texts(table[name], values)
             other = len(values) + 1
-            known = {value: i + 1 for i, value in enumerate(values.to_list())}
+            code_of = {value: i + 1 for i, value in enumerate(values.to_list())}
             codes[name] = np.array(
-                [0 if text is None else known.get(text, other) for text in texts.to_list()],
+                [0 if text is None else code_of.get(text, other) for text in texts.to_list()],
                 dtype=np.int64,
             )
         return {name: codes[name] for name in table.columns if name in codes}

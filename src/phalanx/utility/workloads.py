@@ -47,8 +47,8 @@ def _tests(values: pl.Series, table: pl.DataFrame, stream: Stream) -> list[Compa
     """A range of a number or day between two rows' values, or up to half of all values."""
     name = values.name
     if (values.dtype.is_numeric() or values.dtype.is_temporal()) and len(values) > 8:
-        known = table[name].drop_nulls()
-        low, high = sorted(known[int(i)] for i in stream.integers(len(known), 2))
+        present = table[name].drop_nulls()
+        low, high = sorted(present[int(i)] for i in stream.integers(len(present), 2))
         return [Comparison(name, "below", (low,), negated=True), Comparison(name, "upto", (high,))]
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])

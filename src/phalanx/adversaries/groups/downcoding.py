@@ -164,10 +164,10 @@ class Downcoding:
         sizes = np.bincount(member, minlength=len(ends.groups)).astype(np.int64)
         attribute, chance = guesses(ends.codes, sizes, shares)
         claimed = np.flatnonzero(attribute >= 0)
-        left, records = _values_left(release, microdata, attribute), sizes.copy()
+        remaining, records = _values_left(release, microdata, attribute), sizes.copy()
         records[claimed] -= 2
         counted = np.bincount(
-            np.append(left, 1), weights=np.append(records, 2 * len(claimed))
+            np.append(remaining, 1), weights=np.append(records, 2 * len(claimed))
         ).astype(np.int64)
         return self._concluded(
             microdata.rows,
@@ -295,8 +295,8 @@ def _values_left(release: Release, microdata: Microdata, attribute: Ints) -> Int
         axis=1,
     )
     at = np.where(attribute >= 0, attribute, counts.argmax(axis=1))
-    left: npt.NDArray[np.int64] = counts[np.arange(len(counts)), at]
-    return left
+    remaining: npt.NDArray[np.int64] = counts[np.arange(len(counts)), at]
+    return remaining
 
 
 def _note(release: Release) -> str:

@@ -327,12 +327,12 @@ def _group(groups: Groups, g: int) -> dict[str, Any]:
         "sensitive": None,
         "share": None,
     }
-    held = groups.members
-    cells = np.flatnonzero(held.cell_group == g)
-    if held.values is None or not len(cells):
+    members = groups.members
+    cells = np.flatnonzero(members.cell_group == g)
+    if members.values is None or not len(cells):
         return shown
-    most = cells[held.cell_count[cells].argmax()]
-    value = held.values[int(held.cell_value[most])]
+    most = cells[members.cell_count[cells].argmax()]
+    value = members.values[int(members.cell_value[most])]
     return shown | {
         "sensitive": None if value is None else str(value),
         "share": float(_shares(groups)[g]),

@@ -179,8 +179,8 @@ class Membership:
             own, axis=0, return_inverse=True, return_counts=True
         )
         number = np.zeros(len(originals), dtype=np.int64)
-        known = (originals >= 0).all(axis=1)
-        number[known] = matched(columns, sizes, originals[known])[0]
+        is_original = (originals >= 0).all(axis=1)
+        number[is_original] = matched(columns, sizes, originals[is_original])[0]
         is_published = number > 0
         # measuring protects nobody, and who asks again shall see the same figures
         ranked = (
@@ -294,8 +294,10 @@ def _most_frequent(column: Column, buckets: int) -> tuple[Ints, Ints]:
 
 def _among(tuples: Ints, others: Ints) -> npt.NDArray[np.bool_]:
     """Which tuples are among the others, shape (n,)."""
-    held = set(map(tuple, others.tolist()))
-    return np.fromiter((tuple(t) in held for t in tuples.tolist()), dtype=bool, count=len(tuples))
+    combinations = set(map(tuple, others.tolist()))
+    return np.fromiter(
+        (tuple(t) in combinations for t in tuples.tolist()), dtype=bool, count=len(tuples)
+    )
 
 
 def _weighed(numbers: Ints, weights: npt.NDArray[np.float64]) -> dict[int, float]:

@@ -294,14 +294,14 @@ class Posterior:
             local, own = hosts.of_person[who] - tuples.start, true[who]
             most = p.max(axis=1)
             first = p >= most[:, None] * (1 - _ROUNDING)
-            known = own >= 0
+            has_value = own >= 0
             candidates[who], guess[who], largest[who] = (
                 (p > 0).sum(axis=1)[local],
                 first.argmax(axis=1)[local],
                 most[local],
             )
-            drawn[who] = np.where(known, p[local, own], 0)
-            named[who] = np.where(known, first[local, own], 0) / first.sum(axis=1)[local]
+            drawn[who] = np.where(has_value, p[local, own], 0)
+            named[who] = np.where(has_value, first[local, own], 0) / first.sum(axis=1)[local]
         attacked = hosts.hosted[hosts.of_person]
         above = attacked & (largest > float(bound) + _ROUNDING)
         exposed = attacked & (candidates == 1) & (drawn > 0)

@@ -183,15 +183,15 @@ class Replay:
         """
         groups, pools = self.hosts.groups, []
         atoms: list[tuple[int, Ints]] = []
-        left = [
+        parted_tuples = [
             np.concatenate([tuples for line in cut for tuples in line.parted.values()])
             for cut in cuts
         ]
         for cell in cells:
             tuples = self._tuples[cell]
             sides = (
-                np.stack([np.isin(tuples, on_left) for on_left in left], axis=1)
-                if left
+                np.stack([np.isin(tuples, on_left) for on_left in parted_tuples], axis=1)
+                if parted_tuples
                 else np.zeros((len(tuples), 1), dtype=bool)
             )
             _, which = np.unique(sides, axis=0, return_inverse=True)

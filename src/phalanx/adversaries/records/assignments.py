@@ -91,10 +91,10 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     ends = np.cumsum(np.bincount(knot_of, minlength=len(size)))
     large = []
     tangled = np.flatnonzero(size > 1)
-    left = work
+    remaining = work
     for k in tangled[np.argsort(size[tangled], kind="stable")].tolist():
         edges = order[ends[k - 1] if k else 0 : ends[k]]
-        most = most_states if left is None else min(most_states, left)
+        most = most_states if remaining is None else min(most_states, remaining)
         believed = (
             person_by_person(_square(pairs, edges), most)
             if most > 0 and size[k] <= _LARGEST
@@ -104,7 +104,7 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
             large.append(edges)
         else:
             probability[edges], states = believed
-            left = None if left is None else left - states
+            remaining = None if remaining is None else remaining - states
     if large:
         edges = np.sort(np.concatenate(large))
         probability[edges] = beliefs(pairs.person[edges], pairs.row[edges], pairs.logs[edges])
@@ -256,20 +256,22 @@ def _narrow(possible: Bools, most_states: int) -> list[int] | None:
     than are wanted.
     """
     order: list[int] = []
-    opened, left, states = np.zeros(len(possible), dtype=bool), possible.sum(axis=0), 0
+    opened, remaining, states = np.zeros(len(possible), dtype=bool), possible.sum(axis=0), 0
     waiting = np.zeros(len(possible), dtype=np.int64)
     for _ in range(len(possible)):
         person = int(
             (
-                waiting + (possible & ~opened).sum(axis=1) - (possible & (left == 1)).sum(axis=1)
+                waiting
+                + (possible & ~opened).sum(axis=1)
+                - (possible & (remaining == 1)).sum(axis=1)
             ).argmin()
         )
         order.append(person)
         waiting[person] = len(possible) * 2
         opened |= possible[person]
-        left = left - possible[person]
-        still = int((opened & (left > 0)).sum())
-        states += comb(still, len(order) - int((opened & (left == 0)).sum()))
+        remaining = remaining - possible[person]
+        still = int((opened & (remaining > 0)).sum())
+        states += comb(still, len(order) - int((opened & (remaining == 0)).sum()))
         if states > most_states or still + int(possible.sum(axis=1).max()) > _WIDEST:
             return None
     return order

@@ -295,27 +295,27 @@ class Blocks:
                 each.reduceat(codes, self.starts[:-1]) for each in (np.minimum, np.maximum)
             )
             if isinstance(distance, Line):
-                known = low >= 0
+                is_bounded = low >= 0
                 bounds.append(
                     (
-                        np.where(known, distance.line[np.maximum(low, 0)], -np.inf),
-                        np.where(known, distance.line[high], np.inf),
+                        np.where(is_bounded, distance.line[np.maximum(low, 0)], -np.inf),
+                        np.where(is_bounded, distance.line[high], np.inf),
                     )
                 )
             else:
                 everything = np.arange(len(distance))
-                held = np.zeros((len(self.starts) - 1, len(everything) + 1), dtype=bool)
-                held[np.repeat(np.arange(len(held)), np.diff(self.starts)), codes] = (
+                in_bounds = np.zeros((len(self.starts) - 1, len(everything) + 1), dtype=bool)
+                in_bounds[np.repeat(np.arange(len(in_bounds)), np.diff(self.starts)), codes] = (
                     True  # -1 is the last
                 )
                 few = len(everything) <= _FEW
                 away = (
                     [
-                        np.where(held, each, np.inf).min(axis=1)
+                        np.where(in_bounds, each, np.inf).min(axis=1)
                         for each in _away(distance, everything)
                     ]
                     if few
-                    else [np.zeros(len(held))]
+                    else [np.zeros(len(in_bounds))]
                 )
                 bounds.append(np.stack(away))
         return bounds

@@ -149,9 +149,9 @@ class Composition:
             )
         true = seen.true[both]
         alone = tuple(_found(seen.together(side)[both], true) for side in sides)
-        left = seen.together(range(len(seen.each)))[both]
-        exposed, success = _found(left, true)
-        size = (left > 0).sum(axis=1)
+        remaining = seen.together(range(len(seen.each)))[both]
+        exposed, success = _found(remaining, true)
+        size = (remaining > 0).sum(axis=1)
         contradicted = int((size == 0).sum())
         notes = (
             [
@@ -163,7 +163,7 @@ class Composition:
             if contradicted
             else []
         )
-        if wrong := int(((size == 1) & ~_holds(left, true)).sum()):
+        if wrong := int(((size == 1) & ~_holds(remaining, true)).sum()):
             notes.append(f"the adversary is certain and wrong about {wrong} person(s)")
         return Composed(
             adversary=self.name,
@@ -181,7 +181,7 @@ class Composition:
                 {
                     "person": seen.persons.filter(pl.Series(both)),
                     "candidates": size,
-                    "exposed": (size == 1) & _holds(left, true),
+                    "exposed": (size == 1) & _holds(remaining, true),
                 }
             ),
             interval=wilson(success, len(true)),

@@ -161,15 +161,17 @@ class Counterfeits:
                 seen[:] = False
             seen[view.who] = True
             last[view.who] = view.true
-        left = np.full((len(everybody), values.words), np.iinfo(np.uint64).max, dtype=np.uint64)
+        remaining = np.full(
+            (len(everybody), values.words), np.iinfo(np.uint64).max, dtype=np.uint64
+        )
         for view in views:
-            _narrow(left, view.who, view.sets[view.place])
+            _narrow(remaining, view.who, view.sets[view.place])
         for view in views:
-            _narrow(left, view.who, ~view.named[view.place])
-        while any(_who_is_certain_leaves_less(left, view) for view in views):
+            _narrow(remaining, view.who, ~view.named[view.place])
+        while any(_who_is_certain_leaves_less(remaining, view) for view in views):
             pass
         return self._conclude(
-            views, everybody, left, last, min(int(r.manifest.method["m"]) for r in series)
+            views, everybody, remaining, last, min(int(r.manifest.method["m"]) for r in series)
         )
 
     def _conclude(

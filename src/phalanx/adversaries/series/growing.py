@@ -55,9 +55,11 @@ class Demand:
 
     def ratio(self, survival: Floats) -> Floats:
         """Infinite where the value may not be near the person any more."""
-        left = self.l * survival - (self.l - 1)
+        margin = self.l * survival - (self.l - 1)
         with np.errstate(divide="ignore"):
-            asked = np.where(left > _ROUNDING, self.l * survival / np.maximum(left, _ROUNDING), inf)
+            asked = np.where(
+                margin > _ROUNDING, self.l * survival / np.maximum(margin, _ROUNDING), inf
+            )
         return np.maximum(self.factor * asked, self.least)
 
 

@@ -308,7 +308,7 @@ def _attacked(
             ),
             demand,
         )
-        held = np.array(
+        has_value = np.array(
             [
                 any(value in here for value in holds[microdata.sensitive.codes[row]])
                 for row in rows.tolist()
@@ -321,9 +321,9 @@ def _attacked(
             names=[persons[row] for row in rows[best].tolist()],
             candidates=possible or size,
             members=size,
-            right=float(held[best].mean()),
-            promised=float(held.mean()),
-            by_past=float(held[pressing].mean()),
+            right=float(has_value[best].mean()),
+            promised=float(has_value.mean()),
+            by_past=float(has_value[pressing].mean()),
             clear=possible == 1,
         )
     for value, person, factor in after:
@@ -377,10 +377,10 @@ def _held(microdata: Microdata) -> list[list[Any]]:
     domain = microdata.sensitive.domain
     if domain.type != "set":
         return [[value] for value in domain.values.to_list()]
-    held: list[list[Any]] = [[] for _ in range(len(domain))]
+    values_of: list[list[Any]] = [[] for _ in range(len(domain))]
     for index, value in values_of_sets(domain.values).iter_rows():
-        held[index].append(value)
-    return held
+        values_of[index].append(value)
+    return values_of
 
 
 def _rounded(share: float | None) -> float | None:

@@ -193,11 +193,11 @@ class History:
         )
 
     def _check_values(self, links: Series) -> None:
-        known = links.cells.values.cast(pl.String).to_list()
-        if unknown := [str(value) for value in self.values if str(value) not in known]:
+        published_values = links.cells.values.cast(pl.String).to_list()
+        if unknown := [str(value) for value in self.values if str(value) not in published_values]:
             raise ReleaseError(
                 "no release shows the value"
-                f" {unknown[0]!r}{did_you_mean(unknown[0], known) or '; name a published value.'}"
+                f" {unknown[0]!r}{did_you_mean(unknown[0], published_values) or '; name a published value.'}"
             )
 
     def _note(self, links: Series) -> str:

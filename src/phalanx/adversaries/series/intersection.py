@@ -114,10 +114,10 @@ class Intersection:
         notes = []
         if self.view == "person":
             seen = [_by_group(r, values, evidence) for r in series]
-            persons, left = _intersected(seen, values)
+            persons, remaining = _intersected(seen, values)
         elif _is_affordable(series, evidence):
             seen = [_by_box(r, values, evidence) for r in series]
-            persons, left = _intersected(seen, values)
+            persons, remaining = _intersected(seen, values)
             if without := [str(r.number) for r in series if r.number not in evidence.groups]:
                 notes.append(
                     "without a ledger, whoever fits into some group of release(s)"
@@ -125,7 +125,7 @@ class Intersection:
                 )
         else:
             seen = [_by_group(r, values, evidence) for r in series]
-            persons, left, suspects = _pruned(series, seen, values, evidence)
+            persons, remaining, suspects = _pruned(series, seen, values, evidence)
             notes.append(
                 "the series is too large to compare everybody with every box: this was done for"
                 f" the {suspects} person(s) with one candidate by group, which finds everybody who"
@@ -133,35 +133,37 @@ class Intersection:
                 " box, so the success is at most the one given"
             )
         true, changed = _true_values(series, seen, persons, values, evidence)
-        return self._conclude(persons, left, true, changed, notes)
+        return self._conclude(persons, remaining, true, changed, notes)
 
     def _conclude(
         self, persons: pl.Series, left: Sets, true: Ints, changed: int, notes: list[str]
     ) -> Attack:
-        size, right, known = sizes(left), hold(left, true), true >= 0
-        exposed: Bools = (size == 1) & (right | ~known)
+        size, right, has_value = sizes(left), hold(left, true), true >= 0
+        exposed: Bools = (size == 1) & (right | ~has_value)
         if changed:
             notes.append(
                 f"{changed} person(s) changed the sensitive value between releases, which the lemma"
                 " does not speak about"
             )
-        if unknown := int((~known).sum()):
+        if unknown := int((~has_value).sum()):
             notes.append(
                 f"the true value of {unknown} person(s) is not given; with one candidate left they"
                 " count as exposed"
             )
         if wrong := int(((size == 1) & ~exposed).sum()):
             notes.append(f"the adversary is certain and wrong about {wrong} person(s)")
-        given = int(known.sum())
+        given = int(has_value.sum())
         return Attack(
             adversary=self.name,
             knows=self.knows,
             persons=len(persons),
             exposed=int(exposed.sum()),
             success=(
-                float((right[known] / np.maximum(size[known], 1)).sum()) / given if given else None
+                float((right[has_value] / np.maximum(size[has_value], 1)).sum()) / given
+                if given
+                else None
             ),
-            baseline=int(np.bincount(true[known]).max()) / given if given else None,
+            baseline=int(np.bincount(true[has_value]).max()) / given if given else None,
             histogram={
                 int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)
             },
@@ -255,10 +257,10 @@ def _intersected(seen: Sequence[_Seen], values: Values) -> tuple[pl.Series, Sets
         if seen
         else pl.Series("person", [], dtype=pl.Binary)
     )
-    left = np.full((len(persons), values.words), np.iinfo(np.uint64).max, dtype=np.uint64)
+    remaining = np.full((len(persons), values.words), np.iinfo(np.uint64).max, dtype=np.uint64)
     for who, now in _placed(seen, persons):
-        left[who] &= now
-    return persons, left
+        remaining[who] &= now
+    return persons, remaining
 
 
 def _placed(seen: Sequence[_Seen], persons: pl.Series) -> Iterator[tuple[Ints, Sets]]:
@@ -278,8 +280,8 @@ def _pruned(
     """By group for everybody, and by box for those with at most one candidate by group: the sets by
     box contain those by group.
     """
-    persons, left = _intersected(seen, values)
-    few = np.flatnonzero(sizes(left) <= 1)
+    persons, remaining = _intersected(seen, values)
+    few = np.flatnonzero(sizes(remaining) <= 1)
     suspects = persons.gather(few)
     who, by_box = _intersected([_by_box(r, values, evidence, suspects) for r in series], values)
     place = (
@@ -292,8 +294,8 @@ def _pruned(
         )["row"]
         .to_numpy()
     )
-    left[place] = by_box
-    return persons, left, len(few)
+    remaining[place] = by_box
+    return persons, remaining, len(few)
 
 
 def _true_values(

@@ -76,5 +76,5 @@ def other_publisher(
     from phalanx.verification import gather_evidence, read_releases
 
     read = read_releases(releases)
-    known, _ = gather_evidence(read, ledger=None, originals=originals, identifier=identifier)
-    return {"beside": read, "known": known}
+    evidence, _ = gather_evidence(read, ledger=None, originals=originals, identifier=identifier)
+    return {"beside": read, "known": evidence}

@@ -48,8 +48,8 @@ class Subcommands(TyperGroup):
         meant.
         """
         if args and args[0] not in self.list_commands(ctx):
-            known = {name: TyperCommand(name) for name in KNOWN}
-            self.commands = {**known, **self.commands}  # typer looks for them there
+            commands = {name: TyperCommand(name) for name in KNOWN}
+            self.commands = {**commands, **self.commands}  # typer looks for them there
         name, command, rest = super().resolve_command(ctx, args)
         return name, command_of(str(name)) if name in OURS else command, rest
 

@@ -141,9 +141,9 @@ def _like_other(native: Any, frame: pl.DataFrame) -> Any:
     """Frames of the other packages that narwhals knows; else a PyArrow table."""
     import narwhals as nw
 
-    known = nw.from_native(native, eager_only=True, pass_through=True)
-    if isinstance(known, nw.DataFrame):
-        return nw.from_arrow(frame.to_arrow(), backend=known.implementation).to_native()
+    wrapped = nw.from_native(native, eager_only=True, pass_through=True)
+    if isinstance(wrapped, nw.DataFrame):
+        return nw.from_arrow(frame.to_arrow(), backend=wrapped.implementation).to_native()
     return frame.to_arrow()
 
 

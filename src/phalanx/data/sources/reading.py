@@ -92,10 +92,10 @@ def check_size(path: Path, cells: int, size: int) -> None:
             f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of"
             " this size holds; it is damaged or hostile, so get it anew."
         )
-    if (needed := max(size, cells * _CELL)) > (left := memory_left()):
+    if (needed := max(size, cells * _CELL)) > (room := memory_left()):
         raise SourceError(
             f"the file {path.name!r} needs {needed / 1e9:.1f} GB of memory or more, and"
-            f" {left / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
+            f" {room / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
         )
 
 

@@ -105,7 +105,7 @@ def _sliced_faults(form: Sliced) -> Iterator[str]:
             "the columns share attributes in a circle, so that what they say together cannot be"
             " checked"
         )
-    held = [
+    placed = [
         _placed([by_name[name] for name in column], form.written(i))
         for i, column in enumerate(form.columns)
     ]
@@ -113,12 +113,12 @@ def _sliced_faults(form: Sliced) -> Iterator[str]:
         faults = [
             fault
             for i, part in enumerate(form.given)
-            for fault in _table_faults(f"column {i + 1}", part, held[i], counted=True)
+            for fault in _table_faults(f"column {i + 1}", part, placed[i], counted=True)
         ]
     else:
         faults = list(
             _table_faults(
-                "data", form.given[0], [one for column in held for one in column], counted=False
+                "data", form.given[0], [one for column in placed for one in column], counted=False
             )
         )
     yield from faults

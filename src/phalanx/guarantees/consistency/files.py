@@ -133,13 +133,13 @@ def hidden_in_parquet(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
     encode(pl.concat(parts, rechunk=False) if parts else table, again, "parquet")
     if again.getvalue() == path.read_bytes():
         return "", True
-    left, of_this_writer = left_over(path), _pieces(again)[1] == writer
-    if left is None:
+    uncovered, of_this_writer = left_over(path), _pieces(again)[1] == writer
+    if uncovered is None:
         return "does not say where its pages are", True
-    if left:
+    if uncovered:
         return (
             (
-                f"holds {left} byte(s) that no page and no footer needs, in which anything may be"
+                f"holds {uncovered} byte(s) that no page and no footer needs, in which anything may be"
                 " hidden"
             ),
             True,

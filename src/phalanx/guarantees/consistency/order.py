@@ -156,8 +156,8 @@ def _learned(ranks: Ints, starts: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints
         ranks[telling], weights=place[telling] / length[telling], minlength=len(times)
     )
     scores = np.where(times > 0, summed / np.maximum(times, 1), np.nan)[ranks[~telling]]
-    left = np.bincount(of_group[~telling], minlength=len(sizes))
-    return scores, np.cumsum(left) - left, left
+    untold = np.bincount(of_group[~telling], minlength=len(sizes))
+    return scores, np.cumsum(untold) - untold, untold
 
 
 def _first_places(original: Ints, places: int) -> Floats:

@@ -44,11 +44,11 @@ def left_over(path: Path) -> int | None:
     except (IndexError, KeyError, TypeError, ValueError):
         return None
     covered = 0
-    left = 0
+    uncovered = 0
     for start, stop in parts:
-        left += max(0, start - covered)
+        uncovered += max(0, start - covered)
         covered = max(covered, stop)
-    return left if covered == len(content) else None
+    return uncovered if covered == len(content) else None
 
 
 def _parts(content: bytes, footer: dict[int, Any]) -> Iterator[tuple[int, int]]:

@@ -341,7 +341,7 @@ class Nodes:
             for level in self._levels
             if level < self.top
         ]
-        known = pl.concat(
+        code_of_node = pl.concat(
             [
                 *of_level,
                 pl.DataFrame(
@@ -349,7 +349,7 @@ class Nodes:
                 ),
             ]
         ).unique()
-        spans = known.group_by("node").agg(
+        spans = code_of_node.group_by("node").agg(
             pl.col("code").min().alias("first"),
             pl.col("code").max().alias("last"),
             pl.len().alias("held"),

@@ -318,9 +318,11 @@ class DifferentialPrivacy:
     def _delta(self) -> Verdict:
         """Whether the promised delta is not below what the parameters give, whatever the table."""
         delta, beta = exact(self.delta, "delta"), exact(self.beta, "beta")
-        left = exact(self.epsilon, "epsilon") - exact(self.epsilon_scheme, "epsilon_scheme")
-        tight = tight_delta(self.k, beta, left)
-        theorem = theorem_delta(self.k, beta, left) if theorem_applies(beta, left) else None
+        of_sample = exact(self.epsilon, "epsilon") - exact(self.epsilon_scheme, "epsilon_scheme")
+        tight = tight_delta(self.k, beta, of_sample)
+        theorem = (
+            theorem_delta(self.k, beta, of_sample) if theorem_applies(beta, of_sample) else None
+        )
         by_theorem = (
             _shown(theorem)
             if theorem

@@ -48,8 +48,8 @@ def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
         return Fraction(0), Fraction(0)
     halvings = (x.numerator // x.denominator).bit_length() - 1
     rest = x / 2**halvings
-    two, left = _twice_artanh(Fraction(1, 3)), _twice_artanh((rest - 1) / (rest + 1))
-    return halvings * two[0] + left[0], halvings * two[1] + left[1]
+    two, of_rest = _twice_artanh(Fraction(1, 3)), _twice_artanh((rest - 1) / (rest + 1))
+    return halvings * two[0] + of_rest[0], halvings * two[1] + of_rest[1]
 
 
 def _twice_artanh(z: Fraction) -> tuple[Fraction, Fraction]:

@@ -91,8 +91,8 @@ class Exposed:
         """The largest probability of having ever been linked, as a fraction, and an entry that has
         it; there is at least one entry.
         """
-        left = self.before / SCALE * (1 - self.cells.share[self.cell])
-        near = np.flatnonzero(left <= left.min() + _NEAR)
+        surviving = self.before / SCALE * (1 - self.cells.share[self.cell])
+        near = np.flatnonzero(surviving <= surviving.min() + _NEAR)
         table = pl.DataFrame(
             {"before": self.before[near], "kind": self.cells.kind[self.cell[near]], "entry": near}
         )
@@ -115,8 +115,8 @@ class Exposed:
             yield (
                 f"{forgotten} exposure(s) are of persons or to values that nothing is carried about"
             )
-        known = self.key >= 0
-        key, now = self.key[known], self.after[known]
+        has_key = self.key >= 0
+        key, now = self.key[has_key], self.after[has_key]
         if twice := len(key) - len(np.unique(key)):
             yield f"{twice} pair(s) of person and value are linked twice by one release"
             return

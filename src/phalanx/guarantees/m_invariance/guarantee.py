@@ -297,15 +297,15 @@ class MInvariance:
         whose = _whose(
             [evidence.microdata[r.number] for r in given], rows, signatures, records=records
         )
-        left = np.ones(
+        candidates = np.ones(
             (
                 int(max((w.max(initial=-1) for w in whose), default=-1)) + 1,
                 signatures.number_of_values,
             ),
             dtype=bool,
         )
-        seen = np.zeros(len(left), dtype=bool)
-        fewest, cases = None, left[:0]
+        seen = np.zeros(len(candidates), dtype=bool)
+        fewest, cases = None, candidates[:0]
         for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
             local = candidate_sets(evidence.microdata[release.number], release.generalized)[kept]
             boxed = local.any(axis=1)
@@ -315,19 +315,19 @@ class MInvariance:
             )
             now[:, number] = local[boxed]
             if self.consecutive:
-                together = np.where(seen[who][:, None], left[who] & now, now)
-                left[:], seen[:] = True, False
-                left[who], seen[who] = now, True
+                together = np.where(seen[who][:, None], candidates[who] & now, now)
+                candidates[:], seen[:] = True, False
+                candidates[who], seen[who] = now, True
             else:
-                left[who] &= now
+                candidates[who] &= now
                 seen[who] = True
-                together = left[who]
+                together = candidates[who]
             sizes = together.sum(axis=1)
             if len(sizes) and (fewest is None or sizes.min() < fewest):
                 fewest, cases = int(sizes.min()), together[sizes == sizes.min()]
         holds = fewest is None or fewest >= self.m
         note = (
-            f"{len(given)} release(s), {len(left)}"
+            f"{len(given)} release(s), {len(candidates)}"
             f" {'record(s) (person and value)' if records else 'person(s)'}"
         )
         return Verdict(

@@ -72,9 +72,9 @@ class Beside:
         for i, name in enumerate(names):
             column = microdata.columns[name]
             original[:, i] = column.codes[who]
-            held = np.bincount(original[:, i], minlength=len(column.domain)) > 0
+            occurs = np.bincount(original[:, i], minlength=len(column.domain)) > 0
             codes = codes_of(column.domain, form.table[name])
-            published[:, i] = np.where((codes >= 0) & held[np.maximum(codes, 0)], codes, -1)
+            published[:, i] = np.where((codes >= 0) & occurs[np.maximum(codes, 0)], codes, -1)
         return cls(
             names,
             published,

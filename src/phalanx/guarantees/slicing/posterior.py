@@ -76,21 +76,21 @@ def matches(view: View, tuples: Ints) -> Iterator[Matches]:
     which is the paper's f(t, B). A tuple with -1, a value that is nowhere in the release, matches
     no bucket.
     """
-    known = np.flatnonzero((tuples >= 0).all(axis=1))
-    if not len(known):
+    possible = np.flatnonzero((tuples >= 0).all(axis=1))
+    if not len(possible):
         return
     lengths = np.stack(
-        [np.diff(side.first)[tuples[known, i]] for i, side in enumerate(view.sides)], axis=1
+        [np.diff(side.first)[tuples[possible, i]] for i, side in enumerate(view.sides)], axis=1
     )
     rarest = np.argmin(lengths, axis=1)
     work = np.cumsum(lengths.min(axis=1))
     start = 0
-    while start < len(known):
+    while start < len(possible):
         stop = max(
             start + 1,
             int(np.searchsorted(work, (work[start - 1] if start else 0) + _PAIRS, side="right")),
         )
-        some, rare = known[start:stop], rarest[start:stop]
+        some, rare = possible[start:stop], rarest[start:stop]
         parts = [_matches(view, tuples, some[rare == i], i) for i in range(len(view.sides))]
         yield Matches(
             *(

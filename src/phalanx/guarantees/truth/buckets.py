@@ -50,9 +50,9 @@ def _of_sliced(form: Sliced, microdata: Microdata, buckets: Ints, rows: Ints) ->
     by_name = {a.name: a for a in form.attributes}
     wrong = 0
     for i, column in enumerate(form.columns):
-        held = [by_name[name] for name in column]
-        exact = [a for a in held if len(a.columns) == 1]
-        generalized = tuple(a for a in held if len(a.columns) > 1)
+        attributes = [by_name[name] for name in column]
+        exact = [a for a in attributes if len(a.columns) == 1]
+        generalized = tuple(a for a in attributes if len(a.columns) > 1)
         own, part = _own(microdata, exact, rows, buckets), form.parts[i]
         if generalized:
             names = [c for a in generalized for c in a.columns]
@@ -88,5 +88,7 @@ def _unlike(own: pl.DataFrame, published: pl.DataFrame) -> int:
     both = pl.concat(
         [counted, published.select(*names, -pl.col(COUNT).cast(pl.Int64))], how="vertical_relaxed"
     )
-    left = both.group_by(names).agg(pl.col(COUNT).sum())[COUNT]
-    return max(int(left.clip(lower_bound=0).sum()), -int(left.clip(upper_bound=0).sum()))
+    differences = both.group_by(names).agg(pl.col(COUNT).sum())[COUNT]
+    return max(
+        int(differences.clip(lower_bound=0).sum()), -int(differences.clip(upper_bound=0).sum())
+    )

@@ -274,7 +274,7 @@ def _shown_less(shown: Groups, column: Column, published: Ints, at: Ints) -> int
             "count": -shown.cell_count,
         }
     )
-    left = (
+    unshown = (
         pl.concat([own, rows])
         .group_by("group", "value")
         .agg(pl.col("count").sum())
@@ -282,7 +282,7 @@ def _shown_less(shown: Groups, column: Column, published: Ints, at: Ints) -> int
     )
     needed: dict[int, Counter[Any]] = {}
     offered: dict[int, Counter[Any]] = {}
-    for group, value, count in left.iter_rows():
+    for group, value, count in unshown.iter_rows():
         (needed if count > 0 else offered).setdefault(group, Counter())[value] = abs(count)
     of_sets = column.domain.type == "set"
     return sum(

@@ -164,16 +164,16 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
         )
         np.minimum.at(low, at, codes)
         np.maximum.at(high, at, codes)
-        held = high >= 0
+        has_end = high >= 0
         for name, ends in zip(attribute.columns[-2:], (low, high), strict=True):
             both = pl.concat(
                 [
                     form.table[name].gather(a_row).to_frame("a"),
-                    column.domain.values.gather(np.where(held, ends, 0)).to_frame("a"),
+                    column.domain.values.gather(np.where(has_end, ends, 0)).to_frame("a"),
                 ],
                 how="vertical_relaxed",
             )
-            loose |= held & both["a"][: len(ids)].ne_missing(both["a"][len(ids) :]).to_numpy()
+            loose |= has_end & both["a"][: len(ids)].ne_missing(both["a"][len(ids) :]).to_numpy()
     return int(loose.sum())
 
 

@@ -118,9 +118,9 @@ class Groups:
     def largest(self) -> Ints:
         """The count of the most frequent value of each group, shape (g,)."""
         largest = np.zeros(len(self), dtype=np.int64)
-        held = self.distinct > 0  # a group of empty sets has no cell among the members
-        if held.any():
-            largest[held] = np.maximum.reduceat(self.cell_count, self.starts[held])
+        has_values = self.distinct > 0  # a group of empty sets has no cell among the members
+        if has_values.any():
+            largest[has_values] = np.maximum.reduceat(self.cell_count, self.starts[has_values])
         return largest
 
     @cached_property
@@ -148,11 +148,11 @@ class Groups:
         """
         if self.values is None or self.attribute is None or not self.of_sets:
             return self
-        held = sets.members(self.values.cast(pl.String, strict=False))
-        values, value = places(held["value"])
+        of_values = sets.members(self.values.cast(pl.String, strict=False))
+        values, value = places(of_values["value"])
         # cells are by group and value, those of one set stand anywhere: each is repeated for every
         # member of its set
-        of_set = held["index"].to_numpy()
+        of_set = of_values["index"].to_numpy()
         length = np.bincount(of_set, minlength=len(self.values))
         first = np.concatenate([[0], np.cumsum(length)])[self.cell_value]
         times = length[self.cell_value]

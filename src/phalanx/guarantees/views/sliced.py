@@ -98,9 +98,11 @@ class View:
         ids, first = form.sizes[BUCKET], form.sizes[COUNT].to_numpy().astype(np.int64)
         sides = []
         for i, column in enumerate(form.columns):
-            held = [by_name[name] for name in column if name != secret]
+            attributes = [by_name[name] for name in column if name != secret]
             above = () if parents[i] == ROOT else form.columns[parents[i]]
-            sides.append(_side(form.parts[i], ids, held, [a for a in held if a.name in above]))
+            sides.append(
+                _side(form.parts[i], ids, attributes, [a for a in attributes if a.name in above])
+            )
         if secret is None:
             none = np.zeros(0, dtype=np.int64)
             return cls(ids, first, tuple(sides), None, none, none)

@@ -95,8 +95,8 @@ def publish_again(table: Table, state: State) -> State:
 
 def carriers(table: Table, state: State) -> Bools:
     """Who shows a permanent value and is in no cohort yet, shape (e,)."""
-    held, carriers = table.held, np.zeros(len(state.group), dtype=bool)
-    carriers[held.row_of[held.permanent[held.codes] & state.shown]] = True
+    protected, carriers = table.held, np.zeros(len(state.group), dtype=bool)
+    carriers[protected.row_of[protected.permanent[protected.codes] & state.shown]] = True
     return np.asarray(carriers & (state.group != IN_COHORT))
 
 
@@ -174,14 +174,17 @@ def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints
 
 def _silenced(table: Table, state: State) -> State:
     """Nothing is shown of the members of cohorts but the permanent values of the founding."""
-    held, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
+    protected, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
     carries = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
     emptied[[row for row, has in carries.items() if not has]] = True
-    entries = np.flatnonzero(np.isin(held.row_of, np.array(list(carries), dtype=np.int64)))
-    names = held.names.to_list()
+    entries = np.flatnonzero(np.isin(protected.row_of, np.array(list(carries), dtype=np.int64)))
+    names = protected.names.to_list()
     for entry in entries.tolist():
-        code = int(held.codes[entry])
-        if not held.permanent[code] or names[code] not in carries[int(held.row_of[entry])]:
+        code = int(protected.codes[entry])
+        if (
+            not protected.permanent[code]
+            or names[code] not in carries[int(protected.row_of[entry])]
+        ):
             reason[entry] = Reason.IN_COHORT
     return replace(state, reason=reason, emptied=emptied)
 

@@ -46,11 +46,13 @@ _NO_ROW: Final = -1
 
 def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft:
     """The release as it would be published, if the check of its files holds."""
-    held, hidden = table.held, ~state.shown
+    protected, hidden = table.held, ~state.shown
     emptied = np.flatnonzero(state.emptied[: table.rows])
     taken: dict[int, set[Any]] = {}
-    for row, code in zip(held.row_of[hidden].tolist(), held.codes[hidden].tolist(), strict=True):
-        taken.setdefault(row, set()).add(held.names[code])
+    for row, code in zip(
+        protected.row_of[hidden].tolist(), protected.codes[hidden].tolist(), strict=True
+    ):
+        taken.setdefault(row, set()).add(protected.names[code])
     for row, carries in _in_cohorts(state):
         if carries and table.of_sets:
             column = table.microdata.sensitive

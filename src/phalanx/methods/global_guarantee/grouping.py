@@ -67,8 +67,10 @@ class Crowd:
     @property
     def shares(self) -> Shares:
         """What they hold and demand, for kernels."""
-        held, asked = self.held, self.demands
-        return Shares(held.starts, held.codes, asked.base, asked.starts, asked.value, asked.ratio)
+        protected, asked = self.held, self.demands
+        return Shares(
+            protected.starts, protected.codes, asked.base, asked.starts, asked.value, asked.ratio
+        )
 
     def free(self, group: Ints) -> Ints:
         """Who is in no ``group`` (n,) yet, in random order."""

@@ -99,7 +99,7 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         everybody = pl.concat([everybody, registry.persons.alias(everybody.name)])
     carried = Exposures.of_tables(memory.state)
     unprotected = _unprotected(rules, microdata, memory)
-    held = Protected.of(
+    protected = Protected.of(
         microdata.sensitive,
         carried.values,
         only=None if isinstance(rules.protect, str | Mapping) else rules.protect,
@@ -110,9 +110,9 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         rules=rules,
         microdata=microdata,
         everybody=everybody,
-        held=held,
+        held=protected,
         unprotected=unprotected,
-        statistics=Statistics.of(carried, everybody, held.names),
+        statistics=Statistics.of(carried, everybody, protected.names),
         memberships=cohorts.memberships(memory.tables, everybody),
         shares=memory.state[SHARES]["share"].to_numpy() if SHARES in memory.state else np.zeros(0),
         strategy=rules.spending(counted(carried).tolist(), memory.releases),
@@ -137,9 +137,12 @@ def suppress(table: Table, asked: Demands, state: State) -> State:
     if table.rules.balanced:
         spent = _spent(table, asked) & (state.group == FREE)
         return replace(state, emptied=state.emptied | spent)
-    held, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
+    protected, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
     spent = (least.row_of * v + least.value)[least.ratio > len(table.everybody)]
-    entries = np.isin(held.row_of * v + held.codes, spent) & ~held.permanent[held.codes]
+    entries = (
+        np.isin(protected.row_of * v + protected.codes, spent)
+        & ~protected.permanent[protected.codes]
+    )
     return replace(state, reason=state.refused(entries, Reason.SPENT))
 
 
@@ -168,9 +171,9 @@ def expose(table: Table, state: State) -> Exposed:
     statistics file up to date (Section 7). MethodError where the guarantee would not be kept.
     """
     place, sizes, groups = _numbered(state)
-    held = table.held
-    shows = held.only(state.shown & ~held.permanent[held.codes])
-    hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(held.names))
+    protected = table.held
+    shows = protected.only(state.shown & ~protected.permanent[protected.codes])
+    hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(protected.names))
     hosted = exposing(table, state, hosts, place, groups)
     carried, least = table.statistics.after(table.everybody, *hosted)
     if least < least_survival(table.rules.bound):
@@ -245,8 +248,10 @@ def _cut_cohorts(table: Table, crowd: Crowd, state: State) -> State:
     A cohort has room for what its members come to carry later, which is not shown: at most 1/(2 l)
     of them are carriers.
     """
-    held, bound = table.held, table.rules.bound
-    lasting = replace(crowd, held=held.only(state.shown & held.permanent[held.codes]))
+    protected, bound = table.held, table.rules.bound
+    lasting = replace(
+        crowd, held=protected.only(state.shown & protected.permanent[protected.codes])
+    )
     free = crowd.free(state.group)
     free = free[free < crowd.real]
     fewest = max(_FEWEST * bound, Fraction(crowd.least))
@@ -274,18 +279,18 @@ def _check_later(table: Table, state: State, silent: Ints) -> None:
     """MethodError where so many of those who show nothing new came to carry a permanent value that
     a member of a cohort would be a carrier with more than 1/l, for who knows how many they are.
     """
-    held = table.held
+    protected = table.held
     founding = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
     quiet = np.array([*founding, *silent.tolist()], dtype=np.int64)
-    holders = held.codes[np.isin(held.row_of, quiet)]
-    for code in np.unique(holders[held.permanent[holders]]).tolist():
-        value = held.names[code]
-        known = sum(value in has for has in founding.values())
-        later = int((holders == code).sum()) - known
+    holders = protected.codes[np.isin(protected.row_of, quiet)]
+    for code in np.unique(holders[protected.permanent[holders]]).tolist():
+        value = protected.names[code]
+        founded = sum(value in has for has in founding.values())
+        later = int((holders == code).sum()) - founded
         share = max((cohort.share(value) for cohort in state.cohorts), default=Fraction(0))
         if (
             later
-            and share + (1 - share) * Fraction(later, len(quiet) - known) > 1 / table.rules.bound
+            and share + (1 - share) * Fraction(later, len(quiet) - founded) > 1 / table.rules.bound
         ):
             raise MethodError(
                 f"{later} of {len(quiet)} persons of whom nothing new is shown came to carry a"
@@ -379,22 +384,22 @@ def _grow_around_holders(table: Table, crowd: Crowd, state: State) -> State:
     """Groups grown around rows with protected values, cohorts first; what finds no company loses
     its protected values.
     """
-    held = table.held
+    protected = table.held
     wanted = cohorts.carriers(table, state)
     if wanted.any():
         groups = state.group.copy()
         real = crowd.free(groups)
         lonely = grow(crowd, real[real < crowd.real], wanted, groups)
-        alone = np.isin(held.row_of, lonely) & held.permanent[held.codes]
+        alone = np.isin(protected.row_of, lonely) & protected.permanent[protected.codes]
         state = replace(state, group=groups, reason=state.refused(alone, Reason.NO_COHORT))
         state = cohorts.found(table, state)
-        crowd = replace(crowd, held=held.only(state.shown))
+        crowd = replace(crowd, held=protected.only(state.shown))
     groups = state.group.copy()
     lonely = grow(crowd, crowd.free(groups), crowd.seeds, groups)
     lonely = _content_with_less(table, crowd, lonely, groups)
-    alone = np.isin(held.row_of, lonely)
+    alone = np.isin(protected.row_of, lonely)
     reason = state.refused(alone, Reason.NO_GROUP)
-    return _place(crowd, replace(state, group=groups, reason=reason), held)
+    return _place(crowd, replace(state, group=groups, reason=reason), protected)
 
 
 def _content_with_less(table: Table, crowd: Crowd, lonely: Ints, groups: Ints) -> Ints:

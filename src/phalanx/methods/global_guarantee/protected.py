@@ -51,28 +51,30 @@ class Protected:
         ``known``: values whose places are taken; ``only``: the values that are protected, None for
         all but those in ``never``.
         """
-        held = _held(column.domain)
-        kind = held["value"].dtype
+        pairs = _held(column.domain)
+        kind = pairs["value"].dtype
         if only is not None:
-            held = held.filter(
+            pairs = pairs.filter(
                 pl.col("value").is_in(
                     pl.Series(list({*only, *permanent})).cast(kind, strict=False).implode()
                 )
             )
         elif len(never):
-            held = held.filter(~pl.col("value").is_in(never.cast(kind, strict=False).implode()))
+            pairs = pairs.filter(~pl.col("value").is_in(never.cast(kind, strict=False).implode()))
         names = pl.concat(
-            [known.cast(kind, strict=False).alias("value"), held["value"].unique().sort()]
+            [known.cast(kind, strict=False).alias("value"), pairs["value"].unique().sort()]
         ).unique(maintain_order=True)
         coded = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
-        held = held.join(coded, on="value", how="left", maintain_order="left").sort("index", "code")
-        per_value = np.bincount(held["index"].to_numpy(), minlength=len(column.domain)).astype(
+        pairs = pairs.join(coded, on="value", how="left", maintain_order="left").sort(
+            "index", "code"
+        )
+        per_value = np.bincount(pairs["index"].to_numpy(), minlength=len(column.domain)).astype(
             np.int64
         )
         first = np.concatenate([[0], np.cumsum(per_value)])
         sizes = per_value[column.codes]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        codes = held["code"].to_numpy()[
+        codes = pairs["code"].to_numpy()[
             np.repeat(first[column.codes] - starts[:-1], sizes) + np.arange(starts[-1])
         ]
         lasting = (
@@ -104,9 +106,9 @@ def check_named(
     """PlanError where a key of the plan names a value that no row has and that is not ``expected``
     later: mistyped, it would leave the true value unprotected.
     """
-    held = _held(column.domain)
+    members = _held(column.domain)
     rows = np.bincount(column.codes, minlength=len(column.domain))
-    values_held = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
+    values_held = members.filter(pl.Series(rows[members["index"].to_numpy()] > 0))["value"].unique()
     for key, values in named.items():
         for value, is_there in zip(values, _is_among(values, values_held), strict=True):
             if not is_there and value not in expected:
@@ -137,10 +139,10 @@ def frequent(column: Column, share: float) -> pl.Series:
     """The values that are not among the ``share`` least frequent ones of a column (the paper
     protects the 10 % least frequent).
     """
-    held = _held(column.domain)
+    members = _held(column.domain)
     rows = np.bincount(column.codes, minlength=len(column.domain))
     counts = (
-        held.with_columns(rows=rows[held["index"].to_numpy()])
+        members.with_columns(rows=rows[members["index"].to_numpy()])
         .group_by("value")
         .agg(pl.col("rows").sum())
         .sort("rows", "value")
@@ -162,7 +164,7 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
     if domain.type == "set":
         empty = set(emptied.tolist())
         own = domain.values.gather(column.codes[rows]).to_list()
-        left = [
+        texts = [
             (
                 ""
                 if row in empty
@@ -171,7 +173,7 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
             for row, text in zip(rows.tolist(), own, strict=True)
         ]
         values = (
-            pl.concat([domain.values, pl.Series(domain.values.name, left, dtype=pl.String)])
+            pl.concat([domain.values, pl.Series(domain.values.name, texts, dtype=pl.String)])
             .unique()
             .sort()
         )
@@ -184,7 +186,7 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
         )
         codes = moved[column.codes]
         codes[rows] = (
-            pl.DataFrame({"value": left})
+            pl.DataFrame({"value": texts})
             .join(coded, on="value", how="left", maintain_order="left")["code"]
             .to_numpy()
         )

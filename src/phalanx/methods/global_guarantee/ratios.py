@@ -193,11 +193,13 @@ def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
     later = (-w[1:, None] / np.expm1(-x[1:])).sum(axis=0)
 
     def expected(members: Floats) -> Floats:
-        left = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
+        log_survival = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
         cost = np.exp(
-            np.interp(np.log(np.maximum(left, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later))
+            np.interp(
+                np.log(np.maximum(log_survival, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later)
+            )
         )
-        return np.where(left > 0, members + cost, inf)
+        return np.where(log_survival > 0, members + cost, inf)
 
     above = np.ceil(ratio)
     return cast("Floats", np.where(expected(above - 1) < expected(above), above - 1, above))

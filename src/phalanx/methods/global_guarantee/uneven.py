@@ -60,8 +60,8 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
         members = np.flatnonzero(member[row])
         asked = place[row[members]] * v + demands.value[members]
         at = np.minimum(np.searchsorted(key, asked), max(len(key) - 1, 0))
-        known = np.zeros(len(members), dtype=bool) if len(key) == 0 else key[at] == asked
-        np.maximum.at(ratio, at[known], demands.ratio[members[known]])
+        has_key = np.zeros(len(members), dtype=bool) if len(key) == 0 else key[at] == asked
+        np.maximum.at(ratio, at[has_key], demands.ratio[members[has_key]])
     parts = np.where((hosts.size >= 3 * unit) & (hosts.size < 4 * unit), 3, 2)
     smaller = hosts.size // parts
     uneven = (unit > 0) & (hosts.size % parts != 0) & (smaller >= least)

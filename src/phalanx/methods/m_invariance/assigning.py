@@ -65,8 +65,8 @@ class Assigning:
         waiting = [(WHOLE, s_minus)] if len(s_minus) else []
         while waiting:
             region, rows = waiting.pop()
-            left = count(signatures.codes[rows], signatures.n_values)
-            sets = self.sets(left, opened)
+            unassigned = count(signatures.codes[rows], signatures.n_values)
+            sets = self.sets(unassigned, opened)
             offsets, values, _ = opened.table()
             taken, entries, rest = take(
                 rows,
@@ -122,8 +122,8 @@ def take(
     """
     codes = codes[rows]
     by_value = kernels.counted_order(codes, n_values)
-    held = count(codes, n_values)
-    rank = np.arange(len(rows)) - np.repeat(np.cumsum(held) - held, held)
+    own_counts = count(codes, n_values)
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(own_counts) - own_counts, own_counts)
     asked = np.bincount(values, weights=counts, minlength=n_values).astype(np.int64)
     first = rank < asked[codes[by_value]]
     entries = np.argsort(values, kind="stable")

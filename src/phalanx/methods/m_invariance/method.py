@@ -209,9 +209,9 @@ class MInvariance:
         rest, filled, filled_entries = s_minus, s_minus[:0], s_minus[:0]
         if self.balancing == "paper":
             codes, of_entries, n = signatures.codes, signatures.values, signatures.n_values
-            left = count(codes[s_minus], n)
+            remaining = count(codes[s_minus], n)
             taken, invented = kernels.balancing(
-                signatures.offsets, of_entries, buckets, left, self.m
+                signatures.offsets, of_entries, buckets, remaining, self.m
             )
             filled, filled_entries, places = take(s_minus, codes, taken, of_entries, n)
             rest = s_minus[places]

@@ -122,7 +122,7 @@ class Signatures:
             seen = places.is_not_null().to_numpy()
             entry_of_row = places.fill_null(-1).to_numpy()
             entry_of_row = np.where(values[entry_of_row] == codes, entry_of_row, -1)
-        known = entry_of_row >= 0
+        has_entry = entry_of_row >= 0
         return cls(
             domain=domain,
             codes=codes,
@@ -130,9 +130,9 @@ class Signatures:
             values=values,
             ids=ids,
             entries=entries,
-            of_row=np.where(known, np.repeat(np.arange(len(ids)), sizes)[entry_of_row], -1),
+            of_row=np.where(has_entry, np.repeat(np.arange(len(ids)), sizes)[entry_of_row], -1),
             entry_of_row=entry_of_row,
-            changed=seen & ~known,
+            changed=seen & ~has_entry,
             known=len(ids),
         )
 

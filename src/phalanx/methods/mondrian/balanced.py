@@ -86,12 +86,12 @@ def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
     No part but the only one is below ``smallest``. The parts are those that promise the narrowest
     boxes on ``d`` attributes, as fewer rows stand further apart.
     """
-    dealt, left = [], n
-    while left > 0:
-        best = (math.inf, left, left)
-        for ways in (2**i * j for i in range((left // least).bit_length()) for j in (1, 3)):
-            for size in (left // ways, (left - smallest) // ways):
-                rest = left - size * ways
+    dealt, remaining = [], n
+    while remaining > 0:
+        best = (math.inf, remaining, remaining)
+        for ways in (2**i * j for i in range((remaining // least).bit_length()) for j in (1, 3)):
+            for size in (remaining // ways, (remaining - smallest) // ways):
+                rest = remaining - size * ways
                 if size >= least and (rest == 0 or min(rest, size * ways) >= smallest):
                     uneven = size + size % 2 / 2  # a block of odd size is not halved once more
                     width = size * ways * (uneven / (size * ways)) ** (1 / d) + rest * (
@@ -99,7 +99,7 @@ def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
                     ) ** (1 / d)
                     best = min(best, (width, size * ways, size))
         dealt.append(best[1:])
-        left -= best[1]
+        remaining -= best[1]
     return dealt
 
 

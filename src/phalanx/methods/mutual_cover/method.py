@@ -130,8 +130,8 @@ class MutualCover:
             )
         whole(self.k, "[method] k")
         whole(self.changes, "[method] changes")
-        if self.grouping not in (known := get_args(Grouping)):
-            hint = did_you_mean(str(self.grouping), known) or "; use cost or mondrian."
+        if self.grouping not in (groupings := get_args(Grouping)):
+            hint = did_you_mean(str(self.grouping), groupings) or "; use cost or mondrian."
             raise PlanError(f"[method] grouping = {self.grouping!r} is not known{hint}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(

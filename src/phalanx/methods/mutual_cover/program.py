@@ -189,17 +189,17 @@ def change_by_turns(layout: Layout, delta: Fraction, changes: int, g: int, table
     problems, (types, first), d = layout.problems, layout.types, layout.attributes
     asked = [problems.of(p) for p in layout.tables[g].tolist()]
     parts = [problems.part(table, p) for p in layout.tables[g].tolist()]
-    own_classes, left = types[first[g] : first[g + 1]], list(range(d))
+    own_classes, remaining = types[first[g] : first[g + 1]], list(range(d))
     for turn in range(1, changes + 1):
         stays = np.stack([np.diagonal(p)[own_classes[:, a]] for a, p in enumerate(parts)], axis=1)
-        others = {a: d - turn - (stays.sum(axis=1) - stays[:, a]) for a in left}
-        solved = {a: _capped(*asked[a], own_classes[:, a], others[a], delta) for a in left}
+        others = {a: d - turn - (stays.sum(axis=1) - stays[:, a]) for a in remaining}
+        solved = {a: _capped(*asked[a], own_classes[:, a], others[a], delta) for a in remaining}
         dearer = {a: cost - _cost([asked[a]], [parts[a]]) for a, (cost, _) in solved.items()}
-        best = min(left, key=dearer.__getitem__, default=-1)
+        best = min(remaining, key=dearer.__getitem__, default=-1)
         if best < 0 or not math.isfinite(dearer[best]):
             return math.inf
         parts[best][:] = solved[best][1].reshape(parts[best].shape)
-        left.remove(best)
+        remaining.remove(best)
     return _cost(asked, parts)
 
 

@@ -320,15 +320,21 @@ class Banded(Axis):
             )
         width, first = exact[level - 1], int(domain.has_missing)
         lows = [Fraction(str(x)) // width * width for x in domain.values[first:].to_list()]
-        known = sorted(set(lows))
-        number = {low: i + 1 for i, low in enumerate(known)}
+        distinct_lows = sorted(set(lows))
+        number = {low: i + 1 for i, low in enumerate(distinct_lows)}
         of_code = np.array([0] * first + [number[low] for low in lows], dtype=np.int32)
         return Cells(
             of_code,
             [
                 pl.Series(
                     name,
-                    [None, *(int(x + by) if kind == pl.Int64 else float(x + by) for x in known)],
+                    [
+                        None,
+                        *(
+                            int(x + by) if kind == pl.Int64 else float(x + by)
+                            for x in distinct_lows
+                        ),
+                    ],
                     dtype=kind,
                 )
                 for name, by in zip(self.columns, (Fraction(0), width), strict=True)

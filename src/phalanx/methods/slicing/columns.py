@@ -143,28 +143,28 @@ def check_partition(columns: Any, names: Sequence[str], sensitive: str | None = 
         )
     for number, column in enumerate(columns, 1):
         _check_names(column, names, number)
-    held = [frozenset(column) for column in columns]
-    if missed := [name for name in names if not any(name in column for column in held)]:
+    column_sets = [frozenset(column) for column in columns]
+    if missed := [name for name in names if not any(name in column for column in column_sets)]:
         raise PlanError(
             f"[method] columns leaves out {listed(missed)}; every quasi-identifier and the"
             " sensitive attribute stand in a column."
         )
-    if sum(sensitive in column for column in held) > 1:
+    if sum(sensitive in column for column in column_sets) > 1:
         raise PlanError(
             f"[method] columns has the sensitive attribute {sensitive!r} in more than one column;"
             " leave it in one."
         )
-    for number, column in enumerate(held):
+    for number, column in enumerate(column_sets):
         if any(
             column < other or (column == other and place < number)
-            for place, other in enumerate(held)
+            for place, other in enumerate(column_sets)
         ):
             raise PlanError(
                 f"[method] columns: column {number + 1} ({listed(columns[number])}) stands within"
                 " another and says nothing more; remove it."
             )
-    if join_tree(held) is None:
-        shared = [name for name in names if sum(name in column for column in held) > 1]
+    if join_tree(column_sets) is None:
+        shared = [name for name in names if sum(name in column for column in column_sets) > 1]
         raise PlanError(
             f"[method] columns share attributes ({listed(shared)}) in a circle, and what such"
             " columns say together cannot be checked; leave one of these attributes in one column."
@@ -194,8 +194,10 @@ def column_boxes(
             f"the table has {microdata.rows} row(s) and {_KEY} = {k} asks for as many with each"
             " column value; lower it, or leave it out."
         )
-    known = [[name for name in column if name != microdata.schema.sensitive] for column in columns]
-    return {place: _boxes(microdata, names, k) for place, names in enumerate(known) if names}
+    quasi_of = [
+        [name for name in column if name != microdata.schema.sensitive] for column in columns
+    ]
+    return {place: _boxes(microdata, names, k) for place, names in enumerate(quasi_of) if names}
 
 
 def _clusters(matrix: Floats, columns: int) -> list[list[int]]:

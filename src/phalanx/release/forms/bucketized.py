@@ -102,9 +102,13 @@ class Bucketized(Form):
         counts: dict[str, Any] = (
             {BUCKET: pl.Int64} if table == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
         )
-        held = [a for a in manifest.attributes if (a.role == "sensitive") == (table == "sensitive")]
+        attributes = [
+            a for a in manifest.attributes if (a.role == "sensitive") == (table == "sensitive")
+        ]
         return counts | {
-            column: dtype for attribute in held for column, dtype in types_of(attribute).items()
+            column: dtype
+            for attribute in attributes
+            for column, dtype in types_of(attribute).items()
         }
 
     @classmethod

@@ -224,11 +224,11 @@ class Sliced(Form):
         """ReleaseError where the columns of the manifest are none that can be."""
         slices, attributes = manifest.sliced or Slices(columns=[]), manifest.attributes
         check_published(attributes)
-        known = {a.name for a in attributes}
+        attribute_names = {a.name for a in attributes}
         named = {name for column in slices.columns for name in column}
         if (
-            not known
-            or named != known
+            not attribute_names
+            or named != attribute_names
             or not all(slices.columns)
             or any(len(set(column)) < len(column) for column in slices.columns)
         ):

@@ -18,12 +18,12 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     """Every adversary, by the regulator's question that it answers, and what was found so far."""
     entries = place.up_to(series, number)
     attacks = timeline.attacks(place, series, number)
-    known = {e.number: place.original_source(series, e.number) is not None for e in entries}
+    has_original = {e.number: place.original_source(series, e.number) is not None for e in entries}
     return {
         "series": series,
         "number": number,
-        "known": known[number],
-        "unknown": [n for n, is_known in known.items() if not is_known],
+        "known": has_original[number],
+        "unknown": [n for n, is_known in has_original.items() if not is_known],
         "questions": [
             {"question": question, "asks": asks, "adversaries": _of(question, attacks)}
             for question, asks in QUESTIONS.items()

@@ -101,10 +101,10 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         raise PlanError("the table has no such column; look at the page again.")
     column = table.columns[index]
     schema = tomllib.loads(place.plan_text())["schema"]
-    held = _declared(schema, column.name) or {}
-    kind = query.get("kind") or next(iter(held), "none")
+    of_column = _declared(schema, column.name) or {}
+    kind = query.get("kind") or next(iter(of_column), "none")
     values = table.frame.get_column(column.name)
-    text = query.get("levels", _as_text(kind, held) or _proposed(kind, values, column.prefix))
+    text = query.get("levels", _as_text(kind, of_column) or _proposed(kind, values, column.prefix))
     classes: list[dict[str, Any]] = []
     wrong = ""
     declared: dict[str, Any] = {}
@@ -178,16 +178,16 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     levels_shown = []
     for level in ancestors.columns:
         names = ancestors[level].to_list()
-        held: dict[Any, int] = {}
+        levels_of: dict[Any, int] = {}
         for where, rows_ in zip(places, counts["count"].to_list(), strict=True):
             if where is not None:
-                held[names[where]] = held.get(names[where], 0) + rows_
+                levels_of[names[where]] = levels_of.get(names[where], 0) + rows_
         levels_shown.append(
             {
                 "level": int(level),
-                "classes": len(held),
-                "smallest": min(held.values(), default=0),
-                "examples": [str(windows.text(name)) for name in list(held)[:4]],
+                "classes": len(levels_of),
+                "smallest": min(levels_of.values(), default=0),
+                "examples": [str(windows.text(name)) for name in list(levels_of)[:4]],
             }
         )
     return levels_shown
@@ -230,20 +230,20 @@ def roles_of(schema: Mapping[str, Any]) -> dict[str, str]:
     """The role of every column that a plan names."""
     roles = {}
     for role in ROLES:
-        held = schema.get(role)
-        names = [] if held is None else [held] if role in SINGLES else held
+        role_names = schema.get(role)
+        names = [] if role_names is None else [role_names] if role in SINGLES else role_names
         roles.update(dict.fromkeys(names, role))
     return roles
 
 
 def _missing(schema: Mapping[str, Any], name: str) -> str:
-    held = schema.get("missing", "refuse")
-    return str(held if isinstance(held, str) else held.get(name, "refuse"))
+    policy = schema.get("missing", "refuse")
+    return str(policy if isinstance(policy, str) else policy.get(name, "refuse"))
 
 
 def _declared(schema: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    held = schema.get("hierarchies", {}).get(name)
-    return {"tree": held} if isinstance(held, str) else held
+    declared = schema.get("hierarchies", {}).get(name)
+    return {"tree": declared} if isinstance(declared, str) else declared
 
 
 def _wrong(place: Place) -> str:

@@ -22,16 +22,16 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     plan = place.plan()
     section = tomllib.loads(place.plan_text()).get("method", {})
     tried = query.get("method", str(section.get("name")))
-    begun, known = place.promise(plan.name), offers()
+    begun, offered = place.promise(plan.name), offers()
     return {
         "stamp": place.stamp(),
         "series": plan.name,
         "sensitive": plan.sections.schema_.sensitive,
         "current": section.get("name"),
-        "tried": tried if tried in known else str(section.get("name")),
+        "tried": tried if tried in offered else str(section.get("name")),
         "offers": [
             _offer(place, name, offer, section, query if name == tried else {})
-            for name, offer in known.items()
+            for name, offer in offered.items()
         ],
         "most": _most(place, plan.sections.schema_.sensitive),
         "begun": begun.get("method"),
@@ -54,7 +54,7 @@ def _offer(
     """A method with the figures that were written, or the plan's, or those to begin with."""
     sensitive = place.plan().sections.schema_.sensitive
     is_current = section.get("name") == name
-    held = {
+    values = {
         a.key: query.get(
             a.key,
             str(section.get(a.key, a.begins if a.choices else "")) if is_current else a.begins,
@@ -66,7 +66,7 @@ def _offer(
     knows: bool | None = None
     suppresses: Sequence[str] = ()
     try:
-        plan = with_method(place, name, held)
+        plan = with_method(place, name, values)
         method = plan.method()
         plan.series()
         if sensitive is None and offer.needs_sensitive:
@@ -81,13 +81,13 @@ def _offer(
     return {
         "name": name,
         "table": offer.table,
-        "promise": _filled(offer.promise, {"it": it, **held}),
+        "promise": _filled(offer.promise, {"it": it, **values}),
         "open": _filled(offer.open, {"it": it}),
         "asked": [
             {
                 "key": a.key,
                 "label": a.label,
-                "value": held[a.key],
+                "value": values[a.key],
                 "whole": a.whole,
                 "choices": a.choices,
             }

@@ -51,12 +51,12 @@ _MOST_BARS: Final = 24
 
 def _picture(result: Mapping[str, Any]) -> str:
     """How many persons are left with how many candidates, as a chart; empty where nobody said."""
-    left = {int(size): persons for size, persons in result.get("candidates", {}).items()}
-    if len(left) < 2:
+    candidates = {int(size): persons for size, persons in result.get("candidates", {}).items()}
+    if len(candidates) < 2:
         return ""
-    most = sorted(left)[:_MOST_BARS]
-    labels, counts = [str(size) for size in most], [left[size] for size in most]
-    if rest := sum(left.values()) - sum(counts):
+    most = sorted(candidates)[:_MOST_BARS]
+    labels, counts = [str(size) for size in most], [candidates[size] for size in most]
+    if rest := sum(candidates.values()) - sum(counts):
         labels, counts = [*labels, "more"], [*counts, rest]
     return Bars(
         key="left", title="Persons by the number of candidates left", unit="persons"

@@ -21,10 +21,10 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     if plan is None and place.ledger_alone is None:
         return {"plan": None, "series": [], "begun": False, "next": None, "files": files(place)}
     nothing: list[dict[str, Any]] = []
-    held = place.with_ledger(_series, nothing)
-    known = {series["name"]: series for series in held}
-    first = [] if plan is None or plan.name not in known else [known.pop(plan.name)]
-    ordered = [*first, *known.values()]
+    all_series = place.with_ledger(_series, nothing)
+    series_of = {series["name"]: series for series in all_series}
+    first = [] if plan is None or plan.name not in series_of else [series_of.pop(plan.name)]
+    ordered = [*first, *series_of.values()]
     for series in ordered:
         series["releases"] = [_release(place, series["name"], e) for e in series.pop("entries")]
     return {

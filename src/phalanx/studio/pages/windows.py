@@ -55,11 +55,13 @@ def bars(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]]:
     most = like.cast(pl.String).alias("value").value_counts(sort=True)
     names = [n for n in most["value"].head(_BINS).to_list() if n is not None]
     counts = dict(values.cast(pl.String).alias("value").value_counts().iter_rows())
-    held = [counts.get(name, 0) for name in names]
+    heights = [counts.get(name, 0) for name in names]
     labels = [str(text(name)) for name in names]
-    rest = len(values) - sum(held)
+    rest = len(values) - sum(heights)
     return (
-        ([*labels, "other"], [*held, rest]) if rest or most.height > len(names) else (labels, held)
+        ([*labels, "other"], [*heights, rest])
+        if rest or most.height > len(names)
+        else (labels, heights)
     )
 
 
@@ -77,10 +79,10 @@ def _intervals(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]
     count = int(high - low) + 1 if whole else _BINS
     width = 1.0 if whole else (high - low) / count or 1.0
     place = ((other - low) / width).floor().clip(0, count - 1).cast(pl.Int64)
-    held = dict(place.alias("bin").value_counts().iter_rows())
+    count_of = dict(place.alias("bin").value_counts().iter_rows())
     ends = [low + i * width for i in range(count)]
     if days:
         labels = [str(d)[:7] for d in pl.Series(ends).cast(pl.Int32).cast(pl.Date)]
     else:
         labels = [f"{end:.4g}" for end in ends]
-    return labels, [int(held.get(i, 0)) for i in range(count)]
+    return labels, [int(count_of.get(i, 0)) for i in range(count)]
