@@ -4,6 +4,7 @@ value.
 """
 
 import datetime as dt
+import resource
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from fuzz import packages
 from phalanx.data.sources import coded_files, reading
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ExtraError, SourceError
@@ -257,3 +259,20 @@ def test_damaged_bytes_are_a_table_or_a_sentence(tmp_path, capfd, kind) -> None:
             sentences.append(str(refused))
     assert sentences and "MARKER" not in " ".join(sentences)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("lies", [True, False])
+@pytest.mark.parametrize("part", [packages.SHEET, "xl/sharedStrings.xml", "xl/styles.xml"])
+def test_a_workbook_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch, part, lies) -> None:
+    """A part of 3 GB in a file of 3 MB, whether or not it states its length, and before anything has
+    made room for it.
+    """
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.write_excel("t.xlsx")
+    packages.bomb(part, lies=lies)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(
+        SourceError, match="not a whole Excel file" if lies else "unpacks to 3.2 GB"
+    ):
+        read_source("u.xlsx")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000

@@ -2,8 +2,9 @@
 """Excel workbooks with one table, read as the CSV that Excel would save of it."""
 
 import re
+import sys
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,11 @@ from phalanx.errors import SourceError, require_extra
 _REFERENCE: Final = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
 _PART: Final = 1 << 22
 _LONGEST_REFERENCE: Final = 64
+_ALWAYS_UNPACKED: Final = 1 << 28
+_MOST_UNPACKED: Final = 200
+"""So often may a workbook unpack to its own size, beyond ``_ALWAYS_UNPACKED`` bytes; one whose
+cells are all alike unpacks to 13 times its size.
+"""
 _CELL: Final = 32
 """Bytes that the reader takes for a cell, an empty one too."""
 
@@ -94,24 +100,40 @@ def _typed(column: pl.Series) -> pl.Series:
 
 
 def _check_cells(path: Path) -> None:
-    """Refuse a sheet that is large by one far cell, before the reader makes room for all between:
-    by the references that stand in the file, as what it says of its size may be wrong.
+    """Refuse a part that unpacks to more than it says, and a sheet that is large by one far cell,
+    before the reader makes room for all between: by the references that stand in the file, as what
+    it says of its size may be wrong.
     """
     with zipfile.ZipFile(path) as packed:
         parts = packed.infolist()
-        check_size(path, 0, sum(part.file_size for part in parts))
+        weight, size = path.stat().st_size, sum(part.file_size for part in parts)
+        if size > _ALWAYS_UNPACKED and size > _MOST_UNPACKED * weight:
+            raise SourceError(
+                f"the file {path.name!r} unpacks to {size / 1e9:.1f} GB from {weight} bytes, more"
+                " than a workbook of this size holds; it is damaged or hostile, so get it anew."
+            )
+        check_size(path, 0, size)
         for part in parts:
-            if not part.filename.lower().startswith("xl/worksheets/") or part.is_dir():
-                continue
+            is_sheet = part.filename.lower().startswith("xl/worksheets/")
             rows = width = 1
             rest = b""
-            with packed.open(part) as sheet:
-                while data := sheet.read(_PART):
-                    for letters, digits in _REFERENCE.findall(rest + data):
-                        rows = max(rows, int(digits))
-                        width = max(width, _number(letters))
-                    rest = data[-_LONGEST_REFERENCE:]
+            for data in _unpacked(path, packed, part):
+                for letters, digits in _REFERENCE.findall(rest + data) if is_sheet else ():
+                    rows = max(rows, int(digits))
+                    width = max(width, _number(letters))
+                rest = data[-_LONGEST_REFERENCE:]
             check_size(path, rows * width, rows * width * _CELL)
+
+
+def _unpacked(path: Path, packed: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """All that a part holds; the reader unpacks it to its end, whatever length it states."""
+    stated, part.file_size = part.file_size, sys.maxsize
+    with packed.open(part) as file:
+        while data := file.read(_PART):
+            stated -= len(data)
+            if stated < 0:
+                raise malformed(path, "Excel")
+            yield data
 
 
 def _number(letters: bytes) -> int:
