@@ -3,6 +3,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -97,6 +98,25 @@ def test_what_was_measured_is_not_measured_again(scene, monkeypatch) -> None:
     with (to / "clinic.explore" / "points.jsonl").open("a") as kept:
         kept.write('{"key": "cut of')  # as an interruption leaves it
     assert px.explore(to / "plan.toml", GRID, surrogate=to / "last.parquet").resumed == 4
+
+
+@pytest.mark.parametrize("odd", [b"\xff\n", b"\0" * 99, b"[" * 30_000, b"{}\n7\n[]\nnull\n"])
+def test_what_is_no_point_is_passed_over(scene, monkeypatch, odd) -> None:
+    """Bytes that are no text, lines that are no JSON, and points that are bent are measured again."""
+    to, _, _ = scene
+    kept = to / "clinic.explore" / "points.jsonl"
+    whole = kept.read_bytes()
+    asked = []
+    monkeypatch.setattr(exploring, "answers", lambda tasks, _: asked.extend(tasks) or ())
+    try:
+        kept.write_bytes(odd + whole)
+        assert px.explore(to / "plan.toml", GRID, surrogate=to / "last.parquet").resumed >= 4
+        kept.write_bytes(whole.replace(b'"risks": [', b'"risks": 7, "x": ['))
+        with suppress(KeyError):  # as nobody measures here
+            px.explore(to / "plan.toml", GRID, surrogate=to / "last.parquet")
+        assert len(asked) == 4
+    finally:
+        kept.write_bytes(whole)
 
 
 def test_the_folder_is_private(scene) -> None:

@@ -64,10 +64,26 @@ def test_what_the_schema_has_a_place_for_is_tried(schema: Schema, methods: set[s
     [
         ("mondrain k=5", "did you mean 'mondrian'"),
         ("mondrian k", "write it as key=value,value"),
+        ("mondrian name=anatomy", "which is no parameter"),
+        ("", "names no method"),
+        (" ", "names no method"),
+        ({"k": 5}, "names no method"),
+        ({"name": [1]}, "names no method"),
+        ("mondrian k={0} l={0}".format(",".join(map(str, range(9999)))), "99980001 points"),
         ("mondrian k=" + ",".join(map(str, range(300))), "at most 200 are tried"),
     ],
 )
-def test_what_is_no_grid_is_refused(asked: str, says: str) -> None:
+def test_what_is_no_grid_is_refused(asked: object, says: str) -> None:
     """In one sentence, with what to do."""
     with pytest.raises(PlanError, match=says):
         sections(OWN, SCHEMA, [asked])
+
+
+def test_what_is_no_value_of_toml_is_a_text() -> None:
+    """A date, more digits than anybody reads, and brackets too deep go to the method as they were
+    written, which refuses them; values that are named again are no points.
+    """
+    for text in ("1979-05-27", "9" * 5000, "[" * 30_000):
+        assert sections(OWN, SCHEMA, [f"mondrian k={text}"])[1]["k"] == text
+    again = ",".join(["8"] * 9999)
+    assert len(sections(OWN, SCHEMA, [f"mondrian k={again} l={again}"])) == 2

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -354,12 +355,11 @@ class _Done:
         self._on = json.dumps([*parts, schema], sort_keys=True)
         self._found: dict[str, Mapping[str, Any]] = {}
         if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    said_of = json.loads(line)
-                    self._found[said_of["key"]] = said_of["point"]
-                except (ValueError, KeyError, TypeError):
-                    continue  # a line that an interruption left half written
+            for line in path.read_bytes().splitlines():
+                with suppress(ValueError, KeyError, TypeError, RecursionError):
+                    entry = json.loads(line)  # one that is half written or bent is no point
+                    Point.of_json(entry["point"])
+                    self._found[entry["key"]] = entry["point"]
 
     def _key(self, section: Section) -> str:
         text = f"{self._on} {json.dumps(dict(section), sort_keys=True, default=str)}"
@@ -376,7 +376,7 @@ class _Done:
             line = json.dumps({"key": self._key(section), "point": point})
             handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(handle, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
+                file.write("\n" + line)  # which also ends one that was half written
 
     def point(self, number: int, section: Section) -> Point:
         """A point that is there, under its number in this grid."""

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which points are explored: the plan's own method, and others, as tables like ``[method]``."""
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Any, Final
 
 from phalanx.data.schema import Schema
@@ -14,6 +16,8 @@ Section = Mapping[str, Any]
 """What stands under ``[method]``: the name and the parameters."""
 
 _MOST: Final = 200
+_LONGEST: Final = 200
+"""So much of a text stands in a sentence."""
 
 
 def sections(
@@ -28,19 +32,36 @@ def sections(
     """
     combined = [plan_section]
     for each in asked:
-        combined += [dict(each)] if isinstance(each, Mapping) else _combined(each, plan_section)
+        if isinstance(each, Mapping):
+            _check_name(str(each.get("name", "")), str(dict(each)))
+            combined.append(dict(each))
+        else:
+            combined += _combined(each, plan_section)
     if not asked:
         combined += _usual(plan_section, schema)
     different: list[Section] = []
     for each in combined:
         if each not in different:
             different.append(each)
-    if len(different) > _MOST:
-        raise PlanError(
-            f"the grid has {len(different)} points, and at most {_MOST} are tried; "
-            "name fewer values."
-        )
+    _check_size(len(different))
     return different
+
+
+def _check_size(points: int) -> None:
+    if points > _MOST:
+        raise PlanError(
+            f"the grid has {points} points, and at most {_MOST} are tried; name fewer values."
+        )
+
+
+def _check_name(name: str, asked: str) -> None:
+    if name not in KNOWN:
+        hint = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
+        raise PlanError(f"--try {_cut(asked)!r} names no method{hint}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def label(section: Section) -> str:
@@ -88,16 +109,18 @@ def _is_enough(name: str, parameters: Section) -> bool:
 
 def _combined(text: str, plan_section: Section) -> Iterator[Section]:
     """The points that a text asks for."""
-    name, *words = text.split()
-    if name not in KNOWN:
-        hint = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
-        raise PlanError(f"--try {text!r} names no method{hint}")
+    name, *words = text.split() or [""]
+    _check_name(name, text)
     values: dict[str, list[Any]] = {}
     for word in words:
         key, equals, listed = word.partition("=")
-        if not (key and equals and listed):
-            raise PlanError(f"--try {text!r} has the word {word!r}; write it as key=value,value.")
-        values[key] = [_value(each) for each in listed.split(",")]
+        if not (key and equals and listed) or key == "name":
+            raise PlanError(
+                f"--try {_cut(text)!r} has the word {_cut(word)!r}, which is no parameter; write it"
+                " as key=value,value."
+            )
+        values[key] = [_value(each) for each in dict.fromkeys(listed.split(","))]
+    _check_size(prod(map(len, values.values())))
     yield from _combinations(
         plan_section if name == plan_section["name"] else {"name": name}, values
     )
@@ -109,8 +132,10 @@ def _combinations(start: Section, values: Mapping[str, Sequence[Any]]) -> Iterat
 
 
 def _value(text: str) -> Any:
-    """A value as TOML has it, else the text."""
+    """A value as TOML has it, else the text; a date, which no parameter is, is a text as well."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = tomllib.loads(f"value = {text}")["value"]
+        json.dumps(value)
+    except (ValueError, TypeError, RecursionError):
         return text
+    return value

@@ -138,7 +138,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
         raise PlanError(f"--sample {share} is no part of the table; give a share such as 1/10.")
     table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
-    drawn_from = {"table": digest([table]), "share": str(share)}
+    drawn_from = json.dumps({"table": digest([table]), "share": str(share)}).encode()
     folder.mkdir(mode=0o700, exist_ok=True)
     if not mark.exists():
         stream = Randomness.secure().stream("spent")
@@ -149,8 +149,8 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
         for path, rows in ((spent, taken), (rest, other_rows)):
             table[rows].write_parquet(path, statistics=False)
             path.chmod(0o600)
-        mark.write_text(json.dumps(drawn_from), encoding="utf-8")
-    elif json.loads(mark.read_text(encoding="utf-8")) != drawn_from:
+        mark.write_bytes(drawn_from)
+    elif mark.read_bytes() != drawn_from:
         raise PlanError(
             f"{folder} has a sample of another table, or of another size, and one table is sampled "
             "once; remove the folder if that one is not needed."

@@ -5,10 +5,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from phalanx.adversaries.base import Attack
 from phalanx.adversaries.groups.posterior import wilson
@@ -110,12 +112,14 @@ class Point:
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> "Point":
-        """The point that ``to_json`` told."""
-        risks = tuple(
-            Risk(**{**each, "interval": tuple(each["interval"])}) for each in fields["risks"]
-        )
-        lists = {"promised": tuple(fields["promised"]), "figures": tuple(fields["figures"])}
-        return cls(**{**fields, **lists, "risks": risks})
+        """The point that ``to_json`` told; ValueError where it is none."""
+        return _reader().validate_python(fields)
+
+
+@cache
+def _reader() -> TypeAdapter[Point]:
+    """Reads a point, and a ValueError where it is none."""
+    return TypeAdapter(Point)
 
 
 def measured(

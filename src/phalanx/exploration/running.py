@@ -39,7 +39,7 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
                     process = _started()
                     started.append(process)
                 answer = _asked(process, task)
-            except (OSError, ValueError):
+            except (OSError, ValueError, TypeError, RecursionError):  # also a task that is no JSON
                 answer = None
             if answer is None and process is not None:
                 _end(process)
