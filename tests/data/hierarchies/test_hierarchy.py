@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hierarchies order the leaves, and each node means one set of leaves that lie together."""
 
+import math
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -222,3 +224,12 @@ def test_a_broken_tree_is_noticed():
         check_is_a_tree(
             pl.DataFrame({"0": ["a", "b"], "1": ["x", "x"], "2": ["y", "z"], "3": ["*", "*"]})
         )
+
+
+@pytest.mark.parametrize(
+    "widths", [(), (0,), (-1,), (5, 7), (math.nan,), (math.inf,), (5, 10**400), (10**400,)]
+)
+def test_what_is_no_width_is_refused(widths):
+    """Widths that do not nest, are none, or are more than any number of a table."""
+    with pytest.raises(SchemaError, match="multiple of the one before"):
+        Bands(widths)

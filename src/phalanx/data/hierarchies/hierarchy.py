@@ -4,7 +4,7 @@ interval of leaves.
 """
 
 import itertools
-import math
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -304,10 +304,11 @@ class Bands:
 
     @property
     def _exact(self) -> list[Fraction]:
-        """The widths as written, so that bands of 0.1 nest in bands of 0.3; non-numbers become 0,
-        which is no width.
+        """The widths as written, so that bands of 0.1 nest in bands of 0.3; what no float holds
+        becomes 0, which is no width.
         """
-        return [Fraction(str(w)) if math.isfinite(w) else Fraction(0) for w in self.widths]
+        most = sys.float_info.max  # neither NaN nor infinity is at most this
+        return [Fraction(str(w)) if abs(w) <= most else Fraction(0) for w in self.widths]
 
     def leaves(self, values: pl.Series) -> pl.Series:
         return values.sort()
