@@ -211,12 +211,21 @@ def test_every_answer_is_guarded(studio: Studio, path: str) -> None:
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize("size", ["", "x", "-1", str(MOST_BYTES + 1), str(10**30)])
+@pytest.mark.parametrize(
+    "size", ["", "x", "-1", "²", "+1", "9" * 5000, str(MOST_BYTES + 1), str(10**30)]
+)
 def test_a_large_form_is_not_read(studio: Studio, size: str) -> None:
     """A form says how long it is, and is refused unread where that is too long."""
-    headers = OWN | {"content-length": size}
+    headers = OWN | {"content-length": size.encode("latin-1")}
     answer = studio.inside().post("/data/role", content=b"a=b", headers=headers)
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/release/ward/{}/compare", "/data/column/{}", "/{}", "/work/{}"])
+def test_an_endless_address_is_not_read(studio: Studio, path: str) -> None:
+    """A number with more digits than anybody reads is no fault of ours."""
+    answer = studio.inside().get(path.format("9" * 5000))
+    assert answer.status_code == 403 and "is not the studio's" in answer.text
 
 
 TRAVERSALS = [

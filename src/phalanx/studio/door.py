@@ -6,6 +6,7 @@ another user of the machine are all refused here, before any page is asked.
 """
 
 import hmac
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
@@ -22,6 +23,8 @@ ENTRANCE: Final = "/enter"
 SAFE: Final = ("GET", "HEAD")
 MOST_BYTES: Final = 1_000_000
 """A form of the studio is smaller; what is larger is not read."""
+_SIZE: Final = re.compile(r"[0-9]{1,9}")
+_LONGEST_PATH: Final = 1000
 HEADERS: Final[Mapping[str, str]] = {
     "cache-control": "no-store",
     "content-security-policy": (
@@ -88,7 +91,7 @@ class Door:
 
     def _refusal(self, scope: Scope, headers: Mapping[str, list[str]]) -> str:
         """Why a request is refused; empty where it is not."""
-        if headers.get("host") != [self._host]:
+        if headers.get("host") != [self._host] or len(scope["path"]) > _LONGEST_PATH:
             return "This address is not the studio's; use the one that it printed."
         site, origin = headers.get("sec-fetch-site", []), headers.get("origin", [])
         entering = scope["path"] == ENTRANCE
@@ -99,7 +102,7 @@ class Door:
         if entering or site != ["same-origin"] or origin != [f"http://{self._host}"]:
             return "Only a page of the studio itself may change something."
         sizes = headers.get("content-length", [])
-        if len(sizes) != 1 or not sizes[0].isdigit() or int(sizes[0]) > MOST_BYTES:
+        if len(sizes) != 1 or not _SIZE.fullmatch(sizes[0]) or int(sizes[0]) > MOST_BYTES:
             return "This is larger than any form of the studio."
         return ""
 
