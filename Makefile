@@ -16,6 +16,8 @@ INSTALLED = PHALANX_INSTALLED=$(abspath $(VENV)-$@) NUMBA_OPT=0 \
 # So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
 BUDGET   ?= 230
 KERNELS  := $(shell grep -rlw njit src --include='*.py')
+# So many megabytes may an installation of the core have, with all that it needs.
+CORE_MB  := 700
 # What compiles longest begins first.
 WARMED   := mutual-cover slicing mondrian global-guarantee safe-sampling m-invariance anatomy
 PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
@@ -52,10 +54,11 @@ format: $(VENV)/.locked  ## what can be put right by machine
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-core: $(VENV)/.uv  ## the core alone, without any extra: how large it is, and that it works
+core: $(VENV)/.uv  ## the core alone, without any extra: how large it is, which has a bound, and that it works
 	@$(FRESH)
 	@$(INTO) .
-	@du -sm $(VENV)-$@/lib/python3*/site-packages | sed 's/\t.*/ MB: the core and what it needs/'
+	@size=$$(du -sm $(VENV)-$@/lib/python3*/site-packages | cut -f 1); echo "$$size MB, of $(CORE_MB) at most: the core and what it needs"; \
+	  [ "$$size" -le $(CORE_MB) ] || { echo "Not green: the core is light; make what is new an extra." >&2; exit 1; }
 	@$(INTO) 'pytest>=8.3'
 	@NUMBA_DISABLE_JIT=1 $(INSTALLED)  # compiled they are everywhere else, which takes a minute
 

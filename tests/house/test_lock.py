@@ -93,3 +93,12 @@ def test_a_right_lock_is_accepted() -> None:
         )
         == []
     )
+
+
+def test_the_core_is_light() -> None:
+    """How large an installation of the core may be, which `make core` measures in CI, is what the
+    documentation says.
+    """
+    bound = re.search(r"^CORE_MB +:= ([0-9]+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert bound and f"may take {bound[1]} MB at most" in (ROOT / "docs/installing.md").read_text()
+    assert "make core" in (ROOT / ".ci" / "run").read_text()
