@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from phalanx.accounting import best_beta, default_beta, largest_beta, solve
-from phalanx.accounting.best import _spread, log_published
+from phalanx.accounting.best import _largest_beta_roughly, _spread, log_published
 from phalanx.errors import PlanError
 
 
@@ -36,6 +36,20 @@ def test_no_k_publishes_more(accounting, epsilon, delta, cell):
         except PlanError:
             continue  # no beta at all
         assert published(cell, k, float(beta)) <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("accounting", ["theorem", "tight"])
+@pytest.mark.parametrize("k", [1, 5, 20, 60])
+def test_betas_are_compared_to_six_digits(accounting, k):
+    """The bisection by which the values of k are compared ends near the largest beta, and at 0 where
+    there is none.
+    """
+    epsilon, delta = Fraction(1), Fraction(1, 10**4)
+    try:
+        beta = float(largest_beta(accounting, k, epsilon, delta))
+    except PlanError:
+        beta = 0.0
+    assert _largest_beta_roughly(accounting, k, epsilon, delta) == pytest.approx(beta, rel=2e-6)
 
 
 def test_it_is_worth_it():
