@@ -24,7 +24,18 @@ from pathlib import Path
 import typer
 
 from crash.forks import forked
-from fuzz import analysts, commands, ledgers, plans, releases, scene, tables
+from fuzz import (
+    analysts,
+    commands,
+    explorers,
+    ledgers,
+    packages,
+    plans,
+    releases,
+    scene,
+    studios,
+    tables,
+)
 from fuzz.trial import MEGABYTES, SECONDS, Door, Outcome, run
 from fuzz.twins import TWINS
 from phalanx.cli import app
@@ -34,7 +45,8 @@ DOORS: dict[str, Door] = {
     door.__name__: door
     for door in (
         plans.plan, plans.columns, tables.csv, tables.parquet, tables.arrow, tables.database, releases.release, ledgers.ledger, ledgers.key, ledgers.export, commands.command,
-        commands.adversary, commands.budget, analysts.analyst,
+        commands.adversary, commands.budget, analysts.analyst, studios.studio, explorers.explore, packages.workbook,
+        packages.coded,
     )
 }  # fmt: skip
 WORKERS = 2

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -35,6 +36,8 @@ METHODS = {
 }
 """A series for every method; the first has two releases, and a third table waits."""
 LEDGER = "ledger.db"
+EXPLORED = 'explore mondrian.toml --on-the-table --try "anatomy l=2" --workers 1'
+"""A run whose points are kept: of an undamaged folder it goes on without a process."""
 WARM = [
     (
         "verify out/ward-1 out/ward-2 --ledger ledger.db --original t1.csv --original t2.csv"
@@ -52,6 +55,8 @@ WARM = [
     "verify t1.csv --quasi age,town --sensitive ill --k 1 --l 1 --t 1",
     "init t1.csv --to new.toml",
     "budget --epsilon 1 --delta 1e-3",
+    "init t.xlsx --to excel.toml",
+    "init t.sav --to spss.toml",
     "publish ward.toml --source t3.csv",
 ]
 """Commands that use most of the kernels, to compile them."""
@@ -101,7 +106,7 @@ def plan(series: str) -> str:
 
 def call(command: str) -> None:
     """Run a command in this process, and see it succeed."""
-    sys.argv = ["phalanx", *command.split()]
+    sys.argv = ["phalanx", *shlex.split(command)]
     try:
         main()
     except SystemExit as leaving:
@@ -130,6 +135,8 @@ def build(base: Path) -> None:
     call("publish ward.toml --source t2.csv")
     call(f"series export ward --ledger {LEDGER} --to ward.series --copy")
     call(f"series backup --ledger {LEDGER} --to backup")
+    call(EXPLORED)
+    for_others(table(1))
     bomb(world / "bomb.arrow")
     world.rename(base / "kept")
 
@@ -142,6 +149,17 @@ def rehearse(base: Path) -> None:
     for command in WARM:
         with contextlib.suppress(RuntimeError):  # one that fails is for the doors to find
             call(command)
+
+
+def for_others(people: pl.DataFrame) -> None:
+    """The table as files of Excel and of statistics packages, in the current folder."""
+    import pyreadstat
+
+    people.write_excel("t.xlsx")
+    pyreadstat.write_sav(people, "t.sav")
+    pyreadstat.write_sav(people, "t.zsav", row_compress=True)
+    pyreadstat.write_dta(people, "t.dta")
+    pyreadstat.write_xport(people, "t.xpt")
 
 
 def bomb(file: Path) -> None:

@@ -44,6 +44,7 @@ NEVER: Final = {
     "a panic": rb"panicked at|RUST_BACKTRACE|PanicException|pyo3_runtime",
     "a fault of Phalanx": rb"a fault of Phalanx itself",
     "a warning": rb"\w+Warning\b",
+    "what no studio does": rb"^visitor: ",
     "a value of the table": scene.MARKER.encode() + b"|" + scene.MARKED_NUMBER.encode(),
     "a password": scene.PASSWORD.encode(),
 }
@@ -165,20 +166,20 @@ def _data() -> int:
 
 def _wait(pid: int, began: float, ready: Path) -> float:
     """Until a process ends, or has had its time; how long it slept, which is neither the time that
-    one of its threads ran nor the time that it waited for a processor.
+    one of its threads, or a process that it began, ran nor the time that it waited for a processor.
     """
     watched = os.pidfd_open(pid)
     slept, may = 0.0, SECONDS
+    busy: dict[int, float] = {}
     try:
         while not select.select([watched], [], [], 0.02 if time.monotonic() - began < 1 else 0.3)[
             0
         ]:
             took = time.monotonic() - began
             with contextlib.suppress(OSError, ValueError, IndexError):
-                slept = took - max(
-                    sum(map(int, (task / "schedstat").read_text().split()[:2])) / 1e9
-                    for task in Path(f"/proc/{pid}/task").iterdir()
-                )
+                for one in [pid] if took < 1 else _session(pid):
+                    busy[one] = max(busy.get(one, 0.0), _busy(one))
+                slept = took - sum(busy.values())
                 may = seconds_of(json.loads(ready.read_bytes())["words"])
             if slept > may + 1 or took > 30 * may:  # one that runs is stopped by its limit
                 os.killpg(pid, signal.SIGKILL)
@@ -186,6 +187,26 @@ def _wait(pid: int, began: float, ready: Path) -> float:
     finally:
         os.close(watched)
     return max(0.0, slept)
+
+
+def _busy(pid: int) -> float:
+    """The seconds that a process ran, or waited for a processor, by its busiest thread."""
+    with contextlib.suppress(OSError, ValueError):  # it ended meanwhile
+        return max(
+            sum(map(int, (task / "schedstat").read_text().split()[:2])) / 1e9
+            for task in Path(f"/proc/{pid}/task").iterdir()
+        )
+    return 0.0
+
+
+def _session(pid: int) -> list[int]:
+    """A process that leads a session, and those that it began and are there."""
+    found = [pid]
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[3]) == pid:
+                found.append(int(stat.parent.name))
+    return found
 
 
 def _ended(status: int) -> str:
@@ -244,8 +265,10 @@ def state(world: Path) -> State:
 
 
 def seconds_of(words: list[str]) -> int:
-    """How long a command may take: to compile all kernels takes longer than any other."""
-    return 12 * SECONDS if words[:1] == ["warm"] else SECONDS
+    """How long a command may take: to compile all kernels takes longer than any other, and a point
+    that is explored is several releases in a process of its own.
+    """
+    return {"warm": 12, "explore": 4}.get(" ".join(words[:1]), 1) * SECONDS
 
 
 def whole(folder: Path) -> bool:
@@ -299,6 +322,8 @@ def left(outcome: Outcome, before: State, after: State) -> list[str]:
     }
     new = [entry for entries in entered.values() for entry in entries]
     if outcome.ended == "done":
+        if outcome.words[:1] == ["studio"] and len(published) != len(new):
+            faults.append(f"there are {len(published)} release(s) more and {len(new)} entries")
         if (
             outcome.words[:1] == ["publish"]
             and not {"-h", "--help"} & set(outcome.words)
@@ -313,7 +338,9 @@ def left(outcome: Outcome, before: State, after: State) -> list[str]:
             f"it failed, and there are {len(published)} release(s) more and {len(new)} entries"
         )
     elif strange := [
-        name for name in fresh if not re.search(r"\.db(\.(key|mark))?$|(^|/)chart\.svg$", name)
+        name
+        for name in fresh
+        if not re.search(r"\.db(\.(key|mark))?$|(^|/)chart\.svg$|\.explore/", name)
     ]:
         faults.append(f"it failed and left {', '.join(strange[:3])}")
     return faults
