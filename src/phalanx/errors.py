@@ -35,6 +35,7 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
 :func:`require_extra`.
 """
 
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
@@ -42,12 +43,14 @@ class PhalanxError(Exception):
     """The base of all errors that tell the user what to do; the command line prints them without a
     traceback.
 
-    A message may name what somebody typed, and that may be a url with a password in it: it is taken
-    out here, for every message there is.
+    A message may name what somebody typed, and that may be a url with a password in it, or have
+    line ends: they are taken out here, for every message there is.
     """
 
     def __init__(self, sentence: str = "") -> None:
-        super().__init__(without_passwords(sentence))
+        super().__init__(
+            without_passwords(_CONTROL.sub(lambda found: repr(found[0])[1:-1], sentence))
+        )
 
 
 class SourceError(PhalanxError):

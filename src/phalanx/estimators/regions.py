@@ -10,6 +10,7 @@ is a range of regions and everything else is counting.
 
 import datetime as dt
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,8 @@ Bools = npt.NDArray[np.bool_]
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 _LAST: Final = "\U0010ffff"
+_FAR: Final = {"whole": 2**62, "number": sys.float_info.max}
+"""No published number is farther from 0: a constant that is counts as this one."""
 
 
 class Line:
@@ -130,15 +133,12 @@ class Line:
             raise ReleaseError(
                 f"{name!r} is a number and is compared with {value!r}; write a number."
             )
-        number = int(value) if isinstance(value, bool) else value
-        if self.kind == "number" or number == int(number):
-            return [
-                (
-                    float(number)
-                    if self.kind == "number"
-                    else int(np.clip(int(number), -(2**62), 2**62))
-                )
-            ]
+        far = _FAR[self.kind]
+        number = max(-far, min(int(value) if isinstance(value, bool) else value, far))
+        if self.kind == "number":
+            return [float(number)]
+        if number == int(number):
+            return [int(number)]
         # between two whole numbers: nothing is equal to it, what is below it is below the next one,
         # and what is up to it is up to the one before
         return (

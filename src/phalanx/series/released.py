@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.sources.frames import like
-from phalanx.errors import ReleaseError
+from phalanx.errors import PhalanxError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
@@ -373,52 +373,66 @@ class Release(folder.Release):
             Where it cannot be written, the audience is neither, or the population is smaller than
             the release.
         """
-        from phalanx.guarantees.verify import verify
         from phalanx.report import AUDIENCES, write_report
         from phalanx.series.bounds import questions
 
         if audience not in AUDIENCES:
             raise ReleaseError(f"a page is for {' or '.join(AUDIENCES)}, and not {audience!r}.")
-        spent = {} if self.spent is None else {"spent": self.spent}
+        checks = self._checks_for(audience)
+        inside: dict[str, Any] = {}
         try:
-            if audience == "external":
-                state = self.evidence.state
-                evidence = None if state is None else Evidence(state=state)
-                seeded = self.manifest.not_for_publication
-                with self.on_disk() as there:
-                    checks = verify(
-                        [*self._earlier, there], evidence, allow_seeded=seeded, only_last=True
-                    )
-                write_report(
-                    Path(path),
-                    [*self._earlier, self],
-                    checks,
-                    summary={},
-                    audience=audience,
-                    population=population,
-                )
-                return Path(path)
+            if audience == "internal":
+                inside = {
+                    "adversaries": self.attacks,
+                    "answers": questions(self, self.evidence, self.attacks),
+                    "microdata": self.evidence.microdata.get(self.number),
+                }
             write_report(
                 Path(path),
                 [*self._earlier, self],
-                self.checks or self.verify().checks,
-                summary={
-                    "suppressed_rows": self.suppressed_rows,
-                    "suppressed_values": self.suppressed_values,
-                    "seconds": self.seconds,
-                }
-                | spent,
-                adversaries=self.attacks,
-                answers=questions(self, self.evidence, self.attacks),
-                microdata=self.evidence.microdata.get(self.number),
+                checks,
+                summary=self._summary() if inside else {},
+                audience=audience,
                 population=population,
+                **inside,
             )
         except OSError as error:
             raise ReleaseError(
                 f"{path} cannot be written ({(error.strerror or 'input/output error').lower()});"
                 " choose another place."
             ) from None
+        except PhalanxError:
+            raise
+        except Exception:
+            if all(v.holds for v in checks if v.name.endswith("consistency")):
+                raise
+            raise ReleaseError(
+                f"{self.path} contradicts itself, and no page can be made of it; 'phalanx verify'"
+                " says where."
+            ) from None
         return Path(path)
+
+    def _checks_for(self, audience: "Audience") -> list[Verdict]:
+        """What a page shows as checked: for those outside, what anybody can check."""
+        if audience == "internal":
+            return list(self.checks or self.verify().checks)
+        from phalanx.guarantees.verify import verify
+
+        state = self.evidence.state
+        with self.on_disk() as there:
+            return verify(
+                [*self._earlier, there],
+                None if state is None else Evidence(state=state),
+                allow_seeded=self.manifest.not_for_publication,
+                only_last=True,
+            )
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "suppressed_rows": self.suppressed_rows,
+            "suppressed_values": self.suppressed_values,
+            "seconds": self.seconds,
+        } | ({} if self.spent is None else {"spent": self.spent})
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: release, number, rows, groups, counterfeits, registered,
