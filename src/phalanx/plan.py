@@ -195,7 +195,7 @@ class Plan:
         if promises_nothing(method):
             raise PlanError(
                 f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would"
-                " publish everybody as they are; give k or l of 2 or more."
+                " publish all rows as they are; give k or l of 2 or more."
             )
         return method
 

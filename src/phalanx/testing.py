@@ -88,7 +88,7 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     except GuaranteeError:
         return
     raise AssertionError(
-        "with everybody in the next person's group it is published all the same, or all of the"
+        "with each person in the next one's group it is published all the same, or all of the"
         " table is one group; give a larger table."
     )
 

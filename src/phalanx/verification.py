@@ -201,8 +201,8 @@ def read_releases(releases: str | Path | Release | Sequence[str | Path | Release
         isinstance(given, str | Path | Release) for given in releases
     ):
         raise ReleaseError(
-            "what is given is no release; give folders or releases, or check somebody else's table"
-            " by verify_table."
+            "what is given is no release; give folders or releases, or check another publisher's"
+            " table by verify_table."
         )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")

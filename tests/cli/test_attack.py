@@ -233,7 +233,7 @@ def test_the_posterior_of_another_table(ward) -> None:
     said = ward.call("attack", "posterior", "out/ward-1", "--original", "other.csv")
     assert (said.code, said.out) == (2, "")
     assert (
-        "nobody of the original table is in the release; check that it is the table that was"
+        "no person of the original table is in the release; check that it is the table that was"
         " published" in said.err
     )
 

@@ -139,7 +139,7 @@ def test_no_command_is_the_help(call) -> None:
             ["report", "r", "--to", "p.html"],
             "missing option '--for'; choose from: internal, external; phalanx report --help says",
         ),
-        (["verify", "t.csv", "--k", "2"], "--k is about somebody else's table"),
+        (["verify", "t.csv", "--k", "2"], "--k is about another publisher's table"),
         (
             ["verify", "t.csv", "--quasi", "age", "--ledger", "x.db"],
             "--ledger is about releases of ours",

@@ -252,7 +252,7 @@ def test_a_first_line_of_values_is_not_quoted():
 
 
 def test_an_empty_table_is_refused():
-    """Without rows there is nobody to publish."""
+    """Without rows there is nothing to publish."""
     with pytest.raises(SourceError, match="no rows"):
         encode_one(pl.Series("x", [], dtype=pl.Int64))
 

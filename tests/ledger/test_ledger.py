@@ -193,9 +193,9 @@ def test_series_are_listed(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (0, "somebody else meanwhile"),
-        (1, "somebody else meanwhile"),
-        (2, "somebody else meanwhile"),
+        (0, "another process meanwhile"),
+        (1, "another process meanwhile"),
+        (2, "another process meanwhile"),
         (4, "cannot follow"),
     ],
 )

@@ -385,7 +385,7 @@ def test_a_stricter_default_is_not_in_the_way(url: str) -> None:
     strict = url.replace("&options=", "&options=-cdefault_transaction_isolation%3Dserializable%20")
     with Ledger.open(strict) as ledger, Ledger.open(strict) as other:
         put_rows(other, 1)
-        with pytest.raises(LedgerError, match="published by somebody else meanwhile"):
+        with pytest.raises(LedgerError, match="published by another process meanwhile"):
             put_rows(ledger, 1)
         put_rows(ledger, 2)
 

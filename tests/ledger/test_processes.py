@@ -108,7 +108,7 @@ def test_two_publishers_of_one_release(url: str) -> None:
     assert losers == [
         [
             (
-                "release 1 of series 'visits' was published by somebody else meanwhile; publish again"
+                "release 1 of series 'visits' was published by another process meanwhile; publish again"
                 " to make release 2."
             )
         ]

@@ -475,7 +475,7 @@ def test_two_publishers_of_one_series(tmp_path: Path) -> None:
     assert said[1] in {
         "published 2",
         (
-            "release 1 of series 's' was published by somebody else meanwhile; publish again to"
+            "release 1 of series 's' was published by another process meanwhile; publish again to"
             " make release 2."
         ),
     }
@@ -496,7 +496,7 @@ def test_somebody_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(drafting, "verify", verify_slowly)
     with pytest.raises(
-        LedgerError, match="published by somebody else meanwhile; publish again to make release 2"
+        LedgerError, match="published by another process meanwhile; publish again to make release 2"
     ):
         series_in(tmp_path).publish(table(40))
     check_whole(tmp_path, 1)

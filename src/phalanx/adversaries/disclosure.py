@@ -180,7 +180,7 @@ def published_table(release: Release, evidence: Evidence) -> tuple[Microdata, In
     )
     if microdata is None:
         raise ReleaseError(
-            f"release {release.number} has no original table beside it, without which nobody's"
+            f"release {release.number} has no original table beside it, without which no"
             " quasi-identifiers are known."
         )
     if rows is None:

@@ -181,4 +181,4 @@ def _play(
         if attack.persons:
             played.append(attack)
         else:
-            not_played[name] = "nobody of the original table is in the release"
+            not_played[name] = "no person of the original table is in the release"

@@ -137,11 +137,11 @@ def verify(
         None,
     ):
         raise ReleaseError(
-            f"{stray} is about releases of ours, and --quasi and --group are about somebody else's"
-            " table; leave one out."
+            f"{stray} is about releases of ours, and --quasi and --group are about another"
+            " publisher's table; leave one out."
             if theirs
             else (
-                f"{stray} is about somebody else's table, and needs its quasi-identifiers; name"
+                f"{stray} is about another publisher's table, and needs its quasi-identifiers; name"
                 " them with --quasi, or leave it out."
             )
         )

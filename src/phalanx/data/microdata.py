@@ -75,7 +75,7 @@ class Microdata:
         """
         _check_columns(frame, schema)
         if frame.height == 0:
-            raise SourceError("the table has no rows; there is nobody to publish.")
+            raise SourceError("the table has no rows; there is nothing to publish.")
         frame = frame.with_columns(
             _narrow(frame[name])
             for name in frame.columns

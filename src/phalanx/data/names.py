@@ -31,7 +31,7 @@ def check_names(names: Iterable[str], refusal: type[PhalanxError]) -> None:
         if number == MAX_NAMES:
             raise refusal(
                 f"the table has more than {MAX_NAMES} columns; leave out at the source those that"
-                " nobody needs."
+                " are not needed."
             )
         if name == "*" or (name.startswith("^") and name.endswith("$")):
             raise refusal(

@@ -70,8 +70,8 @@ class Schema:
                 seen[name] = role
         if not self.quasi:
             raise SchemaError(
-                "no quasi-identifier is declared; name in 'quasi' the columns that somebody may"
-                " know about a person."
+                "no quasi-identifier is declared; name in 'quasi' the columns that may be"
+                " known about a person."
             )
         check_names(seen, SchemaError)
         per_column = {} if isinstance(self.missing, str) else self.missing

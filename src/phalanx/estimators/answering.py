@@ -138,7 +138,7 @@ def _told(view: View, suppressed: int | None) -> View:
         )
     if view.form == "recoded":
         raise ReleaseError(
-            "of a sample nobody may say how many rows are missing; leave 'suppressed' out."
+            "of a sample it may not be said how many rows are missing; leave 'suppressed' out."
         )
     if view.unpublished == 0 and suppressed:
         raise ReleaseError(

@@ -94,7 +94,7 @@ def _drop_carried(rows: Rows, series: str, entry: ReleaseEntry, segments: Sequen
 def _check_next(series: str, number: int, last: int) -> None:
     if number <= last:
         raise LedgerError(
-            f"release {number} of series {series!r} was published by somebody else meanwhile;"
+            f"release {number} of series {series!r} was published by another process meanwhile;"
             f" publish again to make release {last + 1}."
         )
     if number != last + 1:

@@ -121,8 +121,8 @@ def _new_root(key_file: Path) -> Keyring:
     write_key(beside, key, remedy="make its folder writable")
     if read_key(beside, of="the ledger", remedy="try again") != key:
         raise LedgerError(
-            f"the key file {beside} was written by somebody else meanwhile; nothing was changed, so"
-            " try again."
+            f"the key file {beside} was written by another process meanwhile; nothing was changed,"
+            " so try again."
         )
     return Keyring.of_file(beside)
 

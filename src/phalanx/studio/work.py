@@ -107,7 +107,7 @@ def attack(
     step("attack")
     attack_result = made(adversary).attack(releases, evidence)
     if not attack_result.persons:
-        raise ReleaseError("nobody of the original table is in the release; name its own table.")
+        raise ReleaseError("no person of the original table is in the release; name its own table.")
     step("judge")
     fields: dict[str, Any] = attack_result.to_json()
     return fields | {

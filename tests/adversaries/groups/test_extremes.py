@@ -610,7 +610,7 @@ def test_another_table_is_refused():
     other = worked([(40, "F", "47906", "flu"), *WORKED[1:]])
     with pytest.raises(ReleaseError, match="no original table"):
         Extremes().attack([made], Evidence())
-    with pytest.raises(ReleaseError, match="that nobody of the original table can have set"):
+    with pytest.raises(ReleaseError, match="that no row of the original table can have set"):
         Extremes().attack([made], Evidence(microdata={1: other}))
     with pytest.raises(ReleaseError, match="one release at a time"):
         Extremes().attack([made, made], Evidence(microdata={1: microdata}))

@@ -105,7 +105,7 @@ def test_the_twin_agrees(sides):
     )
     true = {who: s for who, s in both.items() if who in common}
     if not true:
-        with pytest.raises(ReleaseError, match="nobody is in the releases of both publishers"):
+        with pytest.raises(ReleaseError, match="no person is in the releases of both publishers"):
             play(first, second)
         return
     releases = [*slow(*first), *slow(*second)]

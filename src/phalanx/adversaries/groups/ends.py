@@ -119,8 +119,8 @@ class Ends:
             strange := int(((codes != NOBODY) & (candidates == 0)).any(axis=(1, 2)).sum())
         ):
             raise ReleaseError(
-                f"{strange} group(s) of the release have an end that nobody of the original table"
-                " can have set; check that it is the table that was published."
+                f"{strange} group(s) of the release have an end that no row of the original"
+                " table can have set; check that it is the table that was published."
             )
         fewest = np.full(len(tuples), len(population) + 1)
         for a, side in np.ndindex(codes.shape[1:]):

@@ -217,7 +217,7 @@ class Extremes:
         microdata = evidence.microdata.get(release.number)
         if microdata is None:
             raise ReleaseError(
-                f"release {release.number} has no original table beside it, without which nobody's"
+                f"release {release.number} has no original table beside it, without which no"
                 " quasi-identifiers are known."
             )
         kind: str = release.form.kind

@@ -162,7 +162,7 @@ def original_table(release: Release, evidence: Evidence) -> Microdata:
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None:
         raise ReleaseError(
-            f"release {release.number} has no original table beside it, without which nobody's"
+            f"release {release.number} has no original table beside it, without which no"
             " quasi-identifiers are known."
         )
     if mapping is None or microdata.persons is None:

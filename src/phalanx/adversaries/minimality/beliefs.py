@@ -48,8 +48,8 @@ class Replay:
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):
             raise ReleaseError(
-                "some persons fit into no group, or into several, so that nobody can say whose cuts"
-                " these are; it is for the whole table in disjoint boxes."
+                "some persons fit into no group, or into several, so that it cannot be said whose"
+                " cuts these are; it is for the whole table in disjoint boxes."
             )
         if not np.array_equal(
             np.bincount(hosts.group, weights=hosts.persons, minlength=len(hosts.groups)),

@@ -68,7 +68,7 @@ class Requirement:
             )
         if (cuts := method.get("cuts", "strict")) != "strict":
             raise ReleaseError(
-                f"{cuts} cuts are decided by lot in part, which nobody can replay; this adversary"
+                f"{cuts} cuts are decided by lot in part, which cannot be replayed; this adversary"
                 " is about strict ones."
             )
         if "generalize_columns_k" in method or method.get("distance") == "hierarchical":

@@ -239,7 +239,8 @@ def _probability(p_match: Number) -> Fraction:
     p = bounded(p_match, "p_match", 0, 1)
     if p == 0:
         raise PlanError(
-            "p_match must be above 0 and at most 1, for who uses no quasi-identifier links nobody."
+            "p_match must be above 0 and at most 1, for without a quasi-identifier no person is"
+            " linked."
         )
     return p
 

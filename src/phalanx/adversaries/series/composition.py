@@ -144,8 +144,8 @@ class Composition:
             both &= there
         if not both.any():
             raise ReleaseError(
-                "nobody is in the releases of both publishers; check the identifier columns, which"
-                " must name persons alike."
+                "no person is in the releases of both publishers; check the identifier columns,"
+                " which must name persons alike."
             )
         true = seen.true[both]
         alone = tuple(_found(seen.together(side)[both], true) for side in sides)

@@ -337,7 +337,7 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or mapping is None or microdata.persons is None:
         raise ReleaseError(
-            f"the growth adversary knows everybody's values and group, and release {release.number}"
+            f"the growth adversary knows all values and groups, and release {release.number}"
             " lacks them; name original, identifier, ledger."
         )
     if release.generalized.registered is not None:

@@ -216,7 +216,7 @@ def _check(release: Release, evidence: Evidence) -> None:
     mapping = evidence.groups.get(release.number)
     if mapping is None:
         raise ReleaseError(
-            f"release {release.number} has no person-to-group mapping, without which nobody's"
+            f"release {release.number} has no person-to-group mapping, without which no"
             " history is known; name its ledger."
         )
     if list(mapping_faults(release, mapping)):

@@ -232,7 +232,7 @@ def _original(release: Release, evidence: Evidence) -> Microdata:
     if microdata is None or microdata.persons is None:
         raise ReleaseError(
             f"release {release.number} has no original table with persons beside it, without which"
-            " nobody's quasi-identifiers are known."
+            " no quasi-identifiers are known."
         )
     return microdata
 

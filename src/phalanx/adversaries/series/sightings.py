@@ -73,8 +73,8 @@ class Sightings:
             None,
         ):
             raise ReleaseError(
-                f"release {without.number} has no persons beside it, so that nobody can be"
-                " followed; name the identifier column."
+                f"release {without.number} has no persons beside it, so that no person can"
+                " be followed; name the identifier column."
             )
         hosts = [
             Hosts.of(release.form, table) for (release, _), table in zip(seen, tables, strict=True)

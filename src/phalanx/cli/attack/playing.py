@@ -22,8 +22,8 @@ def play(
 
     ``beside``: the ``original`` tables, their ``identifier`` and the ``ledger``, as they are named.
     ``alone``: the adversary looks at one release, and need not know who is who in the original
-    table. PlanError where it is given several, ReleaseError where nobody of the original tables is
-    in the releases.
+    table. PlanError where it is given several, ReleaseError where no person of the original tables
+    is in the releases.
     """
     from phalanx.adversaries.verdict import verdict
     from phalanx.cli.locations import ledger_url
@@ -52,7 +52,7 @@ def play(
             else "check --identifier, and give the originals in the order of the releases"
         )
         raise ReleaseError(
-            f"nobody of the original table{'' if alone else 's'} is in the"
+            f"no person of the original table{'' if alone else 's'} is in the"
             f" release{'' if alone else 's'}; {hint}."
         )
     if json:

@@ -56,7 +56,7 @@ class MutualCover:
         delta = bounded(self.delta, "delta", 0, 1)
         if delta == 0:
             raise PlanError(
-                "delta = 0 is met by no table, as every value stems from somebody; give a fraction"
+                "delta = 0 is met by no table, as every value stems from a person; give a fraction"
                 " above 0."
             )
         object.__setattr__(self, "delta", delta)

@@ -178,7 +178,7 @@ def expose(table: Table, state: State) -> Exposed:
     carried, least = table.statistics.after(table.everybody, *hosted)
     if least < least_survival(table.rules.bound):
         raise MethodError(
-            "the groups as built would link somebody too often, and nothing was published; please"
+            "the groups as built would link a person too often, and nothing was published; please"
             " report this."
         )
     return Exposed(place, groups, hosts, carried)

@@ -104,7 +104,7 @@ class MInvariance:
         if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
             raise PlanError(
                 f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone"
-                " covers nobody."
+                " covers no person."
             )
         for key, allowed in (
             ("balancing", ("exact", "paper")),

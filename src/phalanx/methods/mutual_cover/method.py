@@ -125,7 +125,7 @@ class MutualCover:
         )  # the solver is wanted for some groups only, and perhaps after an hour
         if bounded(self.delta, "[method] delta", 0, 1) == 0:
             raise PlanError(
-                "[method] delta = 0 is met by no table, as a value stems from somebody; give a"
+                "[method] delta = 0 is met by no table, as a value stems from a person; give a"
                 " fraction above 0 such as 1/6."
             )
         whole(self.k, "[method] k")

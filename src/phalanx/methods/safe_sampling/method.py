@@ -310,7 +310,7 @@ class SafeSampling:
             return
         if self.expected_rows is None:
             raise PlanError(
-                "[method] expected_rows is not declared; give the table's rows as everybody may know"
+                "[method] expected_rows is not declared; give the table's rows as anyone may know"
                 " them, or allow_empty = true."
             )
         axes = Axes.of(self.scheme, schema, choose=self.promise.epsilon_scheme > 0)
