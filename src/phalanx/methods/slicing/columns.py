@@ -93,7 +93,7 @@ def check_sizes(
     """PlanError where ``attributes`` attributes do not fill that many columns, one of them of that
     size.
     """
-    _check_whole(columns, "columns")
+    whole(columns, "[method] columns")
     if columns > attributes:
         raise PlanError(
             f"[method] columns = {columns} and there are {attributes} attribute(s), of which every"
@@ -101,7 +101,7 @@ def check_sizes(
         )
     if sensitive_column_size is None:
         return
-    _check_whole(sensitive_column_size, "sensitive_column_size")
+    whole(sensitive_column_size, "[method] sensitive_column_size")
     if sensitive is None:
         raise PlanError(
             "[method] sensitive_column_size is about the column of the sensitive attribute, and"
@@ -183,12 +183,17 @@ def column_boxes(
     What is sensitive is in no box. With ``k`` = 1 a box is one column value.
 
     ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least
-    1, MethodError for fewer than ``k`` rows.
+    1 or an attribute stands in two columns, MethodError for fewer than ``k`` rows.
 
     Source: the paper leaves the way open and names Mondrian; these are its strict cuts at medians,
     over the column's attributes only.
     """
     whole(k, _KEY)
+    if sum(map(len, columns)) > len(set().union(*columns)):
+        raise PlanError(
+            f"{_KEY} cannot be kept where an attribute stands in two columns, whose intervals would"
+            " cross; leave it out."
+        )
     if microdata.rows < k:
         raise MethodError(
             f"the table has {microdata.rows} row(s) and {_KEY} = {k} asks for as many with each"
@@ -233,11 +238,6 @@ def _in_order(
         for column in columns
     ]
     return tuple(sorted(ordered, key=lambda column: sensitive in column))
-
-
-def _check_whole(number: Any, key: str) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise PlanError(f"[method] {key} must be a whole number of at least 1, and is {number!r}.")
 
 
 def _check_names(column: Sequence[Any], names: Sequence[str], number: int) -> None:

@@ -35,8 +35,8 @@ from phalanx.methods.slicing.tuples import Coded
 
 
 def at_random(order: Ints, size: int) -> Ints:
-    """Buckets of ``size`` rows dealt out in a random ``order`` of all rows, the last ones one larger;
-    shape (n,).
+    """Buckets of ``size`` rows dealt out in a random ``order`` of all rows, the last ones one
+    larger; shape (n,).
     """
     buckets = np.empty(len(order), dtype=np.int64)
     buckets[order] = np.arange(len(order)) % max(1, len(order) // size)
@@ -70,8 +70,8 @@ def group(coded: Coded, attributes: Integers, *, bucket_size: int, l: int, order
     above 1/l, and none is for who knows how they were made.
 
     ``attributes`` (d, n): codes of the quasi-identifiers in the order of their domains. ``order``
-    (n,): all rows, at random. The whole table, as one bucket, keeps l, and has ``bucket_size`` rows;
-    ValueError where it does not keep l.
+    (n,): all rows, at random. The whole table, as one bucket, keeps l, and has ``bucket_size``
+    rows; ValueError where it does not keep l.
     """
     positions = np.stack([_places(codes) for codes in attributes])
     buckets: list[Ints] = []

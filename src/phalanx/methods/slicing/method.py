@@ -27,8 +27,8 @@ from phalanx.methods.base import Draft, Memory, Offer, check_word, parameters_of
 from phalanx.methods.mondrian.method import balanced_partition
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.columns import (
+    Columns,
     check_partition,
-    check_sizes,
     column_boxes,
     partition,
 )
@@ -37,7 +37,7 @@ from phalanx.methods.slicing.dealing import at_random, group, merged
 from phalanx.methods.slicing.eligibility import check_eligible, eligible
 from phalanx.methods.slicing.offer import OFFER
 from phalanx.methods.slicing.tuples import Coded
-from phalanx.randomness import Randomness, Stream
+from phalanx.randomness import Randomness
 from phalanx.release.forms.sliced import slice_into
 
 Check = Literal["exact", "local"]
@@ -46,7 +46,6 @@ Diversity = Literal["frequency", "distinct", "recursive"]
 Grouping = Literal["mondrian", "membership", "random"]
 Distance = Literal["equal", "ordered"]
 Policy = Literal["refuse", "suppress"]
-Columns = tuple[tuple[str, ...], ...]
 _WORDS = {
     "check": get_args(Check),
     "diversity": get_args(Diversity),
@@ -256,10 +255,9 @@ class Slicing:
     @property
     def guarantees(self) -> list[Guarantee]:
         l = exact(self.l, "l")
-        promised: list[Guarantee] = [
-            SlicedDiversity(l=l),
-            *([SlicedCounting(l=l)] if self._counts else []),
-        ]
+        promised: list[Guarantee] = [SlicedDiversity(l=l)]
+        if self._leans and self.not_eligible == "refuse":
+            promised.append(SlicedCounting(l=l))  # of those who are suppressed nobody can tell
         if self.c is not None:
             promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
         elif self.diversity == "distinct":
@@ -276,29 +274,11 @@ class Slicing:
         several = self.cuts == "relaxed" or self.generalize_columns_k is not None
         return self._used_check == "exact" and several
 
-    @property
-    def _counts(self) -> bool:
-        """Whether it is counted who must be in which bucket: of tables of which nobody is
-        suppressed, since else nobody can tell.
-        """
-        return self._leans and self.not_eligible == "refuse"
-
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)
         columns = self.partition(microdata)
-        if (
-            sum(map(len, columns)) > len(set().union(*columns))
-            and self.generalize_columns_k is not None
-        ):
-            raise PlanError(
-                "[method] generalize_columns_k cannot be kept where an attribute stands in two"
-                " columns, whose intervals would cross; leave it out."
-            )
-        boxes = (
-            {}
-            if self.generalize_columns_k is None
-            else column_boxes(microdata, columns, self.generalize_columns_k)
-        )
+        k = self.generalize_columns_k
+        boxes = {} if k is None else column_boxes(microdata, columns, k)
         eligible_rows = self._kept(microdata, columns, rng)
         shown = microdata if len(eligible_rows) == microdata.rows else microdata.take(eligible_rows)
         coded = Coded.of(shown, columns, boxes)
@@ -344,12 +324,6 @@ class Slicing:
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive is not None else [])]
         if not isinstance(self.columns, int):
             return check_partition(self.columns, names, schema.sensitive)
-        check_sizes(
-            len(names),
-            columns=self.columns,
-            sensitive=schema.sensitive,
-            sensitive_column_size=self.sensitive_column_size,
-        )
         matrix = phi2([microdata.columns[name] for name in names], self.bins)
         return partition(
             names,
@@ -412,20 +386,6 @@ class Slicing:
     def _used_cuts(self) -> Cuts:
         return self.cuts or ("balanced" if self.sensitive_column_size == 1 else "strict")
 
-    def _balanced(self, microdata: Microdata, columns: Columns, stream: Stream) -> Ints:
-        """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares
-        its column, as rows could then not be exchanged.
-        """
-        secret = microdata.schema.sensitive
-        if secret is None or (secret,) not in [tuple(column) for column in columns]:
-            raise PlanError(
-                "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its"
-                " column; set sensitive_column_size = 1, or name the columns."
-            )
-        return balanced_partition(
-            self.requirement, microdata.quasi, microdata.sensitive, stream, of=secret
-        )
-
     @property
     def _used_check(self) -> Check:
         """``exact`` where it may allow more than ``local``: for l as a share, by cuts that look at
@@ -439,28 +399,28 @@ class Slicing:
         return "exact" if self.check == "exact" and looking and by_share and not shared else "local"
 
     def _buckets(
-        self,
-        microdata: Microdata,
-        coded: Coded,
-        columns: Columns,
-        rng: Randomness,
+        self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness
     ) -> Ints:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket
         does not keep the promise.
         """
         local, stream = Local.of(self.requirement, microdata, coded, columns), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
-            asked = (
-                f"l = {self.l}"
-                + (f", c = {self.c}" if self.c is not None else "")
-                + (f", t = {self.t}" if self.t is not None else "")
-            )
+            bounds = {"l": self.l, "c": self.c, "t": self.t}
+            asked = ", ".join(f"{name} = {n}" for name, n in bounds.items() if n is not None)
             raise NotEligible(
                 f"the table as one bucket does not keep {asked}; ask for less, or leave fewer"
                 " attributes in the sensitive column."
             )
         if self._used_cuts == "balanced" and self.grouping == "mondrian":
-            return self._balanced(microdata, columns, stream)
+            secret = microdata.schema.sensitive
+            if secret is None or (secret,) not in columns:  # rows could not be exchanged
+                raise PlanError(
+                    "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in"
+                    " its column; set sensitive_column_size = 1, or name the columns."
+                )
+            quasi, sensitive = microdata.quasi, microdata.sensitive
+            return balanced_partition(self.requirement, quasi, sensitive, stream, of=secret)
         if self.grouping == "mondrian":
             return by_cuts(
                 local,
