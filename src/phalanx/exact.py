@@ -120,6 +120,25 @@ def rounded(number: float | Fraction, *, up: bool, digits: int = 4) -> str:
     )
 
 
+def at_most(number: float | Fraction) -> str:
+    """A figure that is promised or spent at most: four digits, rounded up; a float stands for its
+    shortest decimal text.
+
+    >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
+    ('1', '2.719', '1e-6', '0.3334')
+    """
+    return rounded(number, up=True)
+
+
+def at_least(number: float | Fraction) -> str:
+    """A figure that is allowed, and is not shown as more: four digits, rounded down.
+
+    >>> at_least(2.71828)
+    '2.718'
+    """
+    return rounded(number, up=False)
+
+
 def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction, int]:
     """The largest of ``above[i] / below[i]`` as a fraction, and the first place where it stands;
     ``below`` is positive, nothing is rounded.

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from phalanx.accounting import solve
-from phalanx.cli.output import at_least, at_most
+from phalanx.exact import at_least, at_most
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from phalanx.guarantees.sentences import at_most, named, one_in, ordinal, percent
+from phalanx.guarantees.sentences import as_promised, named, one_in, ordinal, percent
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_what_is_promised_at_most_is_rounded_up() -> None:
     is shown as one of so many.
     """
     for figure in (Fraction(1, 3), Fraction(2, 3000), Fraction(12345678, 10**7), 1e-7 / 3):
-        shown = Fraction(at_most(figure).replace(",", ""))
+        shown = Fraction(as_promised(figure).replace(",", ""))
         assert Fraction(figure) <= shown <= Fraction(figure) * Fraction(1001, 1000)
-    assert at_most(Fraction(1, 1000)) == "1/1,000"
-    assert at_most(Fraction(1, 999)) == "0.001002"
-    assert at_most(Fraction(2, 10**6)) == "1/500,000"
-    assert "/" not in at_most(Fraction(2, 3000001))
+    assert as_promised(Fraction(1, 1000)) == "1/1,000"
+    assert as_promised(Fraction(1, 999)) == "0.001002"
+    assert as_promised(Fraction(2, 10**6)) == "1/500,000"
+    assert "/" not in as_promised(Fraction(2, 3000001))
 
 
 @pytest.mark.parametrize(

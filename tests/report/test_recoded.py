@@ -21,7 +21,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.registry import from_parameters
-from phalanx.guarantees.sentences import at_most
+from phalanx.guarantees.sentences import as_promised
 from phalanx.methods.safe_sampling.schemes import FixedScheme
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
@@ -390,7 +390,7 @@ def test_two_rows_cost_more_than_twice_delta() -> None:
 
     of_two = "About one row, and this series alone"
     assert (
-        f"epsilon is 1.387 and delta {at_most(excess)}: twice"
+        f"epsilon is 1.387 and delta {as_promised(excess)}: twice"
         in limits(PROMISE | {"epsilon": math.log(2), "delta": "1/100"}, rows=1)[of_two]
     )
     assert (
@@ -423,9 +423,9 @@ def test_figures_are_rounded_against_us() -> None:
         Fraction(7, 10**9),
         Fraction("0.99999"),
     ]
-    assert [at_most(x) for x in numbers] == ["0.3334", "3.334", "1.001", "7e-9", "1"]
-    assert all(Fraction(at_most(x)) >= x for x in numbers)
-    assert at_most(0) == "0" and at_most(Fraction(1, 999)) == "0.001002"
+    assert [as_promised(x) for x in numbers] == ["0.3334", "3.334", "1.001", "7e-9", "1"]
+    assert all(Fraction(as_promised(x)) >= x for x in numbers)
+    assert as_promised(0) == "0" and as_promised(Fraction(1, 999)) == "0.001002"
 
 
 def test_the_page_stands_alone() -> None:

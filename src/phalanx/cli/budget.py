@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from phalanx.cli.output import JSON, at_least, at_most, show_json, show_table, show_text
+from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.accounting import Accounting, Promise, Together
@@ -252,6 +252,7 @@ def _solved(
 def _show_promises(
     given: str, both: "Mapping[Accounting, Promise]", why: str, cell: int | None
 ) -> None:
+    from phalanx.exact import at_least, at_most
     from phalanx.guarantees.sentences import percent
 
     header = [
@@ -299,6 +300,8 @@ def _cost(promise: "Promise", releases: int) -> "Together":
 
 
 def _show_together(costs: "Sequence[Together]") -> None:
+    from phalanx.exact import at_most
+
     added = [cost.to_json() for cost in costs]
     epsilon, delta = (max(each[name] for each in added) for name in ("epsilon", "delta"))
     show_table(
@@ -329,7 +332,7 @@ def _amplified(epsilon: str | None, delta: str, beta: str, *, json: bool) -> Non
     """
     from phalanx.accounting import amplified, before_sampling
     from phalanx.errors import PlanError
-    from phalanx.exact import exact
+    from phalanx.exact import at_least, at_most, exact
 
     if epsilon is None:
         raise PlanError(
@@ -362,6 +365,8 @@ def _amplified(epsilon: str | None, delta: str, beta: str, *, json: bool) -> Non
 
 def _table(beta: str | None, epsilon_scheme: str, *, json: bool) -> None:
     """The k of 28 promises by both accountings."""
+    from phalanx.exact import at_least
+
     cells = [
         _cell(epsilon, delta, beta, epsilon_scheme)
         for epsilon, delta in product(_EPSILONS, _DELTAS)

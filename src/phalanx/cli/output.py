@@ -10,7 +10,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -219,29 +218,6 @@ def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Ver
 
 def _short(figure: str) -> str:
     return figure if len(figure) <= _FIGURE or " " in figure else figure[: _FIGURE // 2] + "…"
-
-
-def at_most(number: float | Fraction) -> str:
-    """A figure that is promised or spent at most: four digits, rounded up; a float stands for its
-    shortest decimal text.
-
-    >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
-    ('1', '2.719', '1e-6', '0.3334')
-    """
-    from phalanx.exact import rounded
-
-    return rounded(number, up=True)
-
-
-def at_least(number: float | Fraction) -> str:
-    """A figure that is allowed, and is not shown as more: four digits, rounded down.
-
-    >>> at_least(2.71828)
-    '2.718'
-    """
-    from phalanx.exact import rounded
-
-    return rounded(number, up=False)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from phalanx.cli.output import JSON, at_most, show_json, show_table
+from phalanx.cli.output import JSON, show_json, show_table
 
 app = typer.Typer(
     help=(
@@ -148,6 +148,8 @@ def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
     """The same under differential privacy, where nobody is told what was left out, and what counts
     is what was spent up to this release.
     """
+    from phalanx.exact import at_most
+
     spent = release.get("spent") or {}
     budget = {
         f"{name} spent": at_most(spent[name]) if name in spent else ""

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from phalanx.exact import Number, exact, rounded
+from phalanx.exact import Number, at_most, exact
 
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
@@ -38,18 +38,18 @@ def named(values: Sequence[Any]) -> str:
     )
 
 
-def at_most(number: float | Fraction | Decimal | str) -> str:
+def as_promised(number: float | Fraction | Decimal | str) -> str:
     """A figure that is promised at most, as people read it: four digits, rounded up; a small one as
     1 over a whole number where it is one.
 
-    >>> [at_most(x) for x in (1, "1/2", Fraction(1, 10**6), 2.718281828, 9.7712e-07)]
+    >>> [as_promised(x) for x in (1, "1/2", Fraction(1, 10**6), 2.718281828, 9.7712e-07)]
     ['1', '0.5', '1/1,000,000', '2.719', '9.772e-7']
     """
     figure = Fraction(repr(number) if isinstance(number, float) else number)
     return (
         f"1/{figure.denominator:,}"
         if figure.numerator == 1 and figure.denominator >= 1000
-        else rounded(figure, up=True)
+        else at_most(figure)
     )
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from phalanx.data.microdata import Microdata
+from phalanx.exact import at_most
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.sentences import at_most, percent
+from phalanx.guarantees.sentences import as_promised, percent
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest
@@ -24,7 +25,7 @@ from phalanx.report.classes import THRESHOLDS, Classes
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 from phalanx.report.privacy import NAME as PRIVACY
-from phalanx.report.privacy import Privacy, short
+from phalanx.report.privacy import Privacy
 from phalanx.report.recodings import Recoding
 from phalanx.report.usefulness import Usefulness
 
@@ -221,8 +222,8 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
         "deltas": promise.deltas,
         "cost": cost,
         "beta": f"{float(promise.beta):.6g}",
-        "delta": short(promise.delta),
-        "shown": at_most,
+        "delta": at_most(promise.delta),
+        "shown": as_promised,
     }
 
 

@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.errors import PhalanxError
-from phalanx.exact import rounded
-from phalanx.guarantees.sentences import at_most
+from phalanx.guarantees.sentences import as_promised
 
 NAME: Final = "differential-privacy"
 """The guarantee whose costs these are."""
@@ -59,7 +58,7 @@ class Privacy:
         figures = {}
         for name, delta in (("tight", tight_delta), ("theorem", theorem_delta)):
             with suppress(PhalanxError):  # the theorem says nothing of a large beta
-                figures[name] = at_most(
+                figures[name] = as_promised(
                     delta(self.k, self.beta, self.epsilon - self.epsilon_scheme)
                 )
         return figures
@@ -74,7 +73,7 @@ class Privacy:
         if number == 1:
             cost = (
                 "This is the first release of its series, and costs epsilon"
-                f" {at_most(self.epsilon)} at delta {at_most(self.delta)}."
+                f" {as_promised(self.epsilon)} at delta {as_promised(self.delta)}."
             )
         else:
             epsilon, delta = (
@@ -83,26 +82,23 @@ class Privacy:
             )
             less = (
                 " (composed exactly, which is less than their sum)"
-                if at_most(epsilon) != at_most(number * self.epsilon)
+                if as_promised(epsilon) != as_promised(number * self.epsilon)
                 else ""
             )
             cost = (
                 "Every release of a series draws a sample of its own, and all of them cost: this"
-                f" one by itself epsilon {at_most(self.epsilon)} at delta {at_most(self.delta)},"
-                f" and releases 1 to {number} together epsilon {at_most(epsilon)} at delta"
-                f" {at_most(delta)}{less}."
+                f" one by itself epsilon {as_promised(self.epsilon)} at delta"
+                f" {as_promised(self.delta)},"
+                f" and releases 1 to {number} together epsilon {as_promised(epsilon)} at delta"
+                f" {as_promised(delta)}{less}."
             )
         if self.budget is None:
             return f"{cost} The plan allows one release."
         return (
-            f"{cost} The plan allows all releases together epsilon {at_most(self.budget[0])} at"
-            f" delta {at_most(self.budget[1])}, and no release beyond that leaves."
+            f"{cost} The plan allows all releases together epsilon"
+            f" {as_promised(self.budget[0])} at delta {as_promised(self.budget[1])}, and no"
+            " release beyond that leaves."
         )
-
-
-def short(number: Fraction) -> str:
-    """The same where there is little room: ``1e-6``."""
-    return rounded(number, up=True)
 
 
 def _number(shown: Any) -> Fraction:

@@ -31,7 +31,7 @@ from phalanx.guarantees.differential_privacy.hockey_stick import (
     tight_delta,
 )
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
-from phalanx.guarantees.sentences import at_most
+from phalanx.guarantees.sentences import as_promised
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
@@ -162,14 +162,14 @@ class DifferentialPrivacy:
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence that says what it means for one row."""
-        epsilon, delta = exact(self.epsilon, "epsilon"), at_most(exact(self.delta, "delta"))
+        epsilon, delta = exact(self.epsilon, "epsilon"), as_promised(exact(self.delta, "delta"))
         factor, sure = exp_bounds(epsilon)[1], 1 / (1 + math.exp(-epsilon))
         return (
             "This release tells hardly anything of whether any one row was in the table"
-            f" (differential privacy, epsilon = {at_most(epsilon)}, delta = {delta}). Whatever it"
-            f" could show is at most {at_most(factor)} times (e^{at_most(epsilon)}) as probable"
-            f" with the row as without it, and without as with, but for an excess of {delta} in"
-            " probability. So whoever held it for as likely as not that the row is there is at"
+            f" (differential privacy, epsilon = {as_promised(epsilon)}, delta = {delta}). Whatever"
+            f" it could show is at most {as_promised(factor)} times (e^{as_promised(epsilon)}) as"
+            " probable with the row as without it, and without as with, but for an excess of"
+            f" {delta} in probability. So whoever held it for as likely as not that the row is there is at"
             f" most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever else they know."
         )
 
@@ -186,18 +186,18 @@ class DifferentialPrivacy:
             yield (
                 "Delta is large for so many rows",
                 (
-                    f"With a delta of {at_most(delta)} a method could publish some of"
+                    f"With a delta of {as_promised(delta)} a method could publish some of"
                     f" {manifest.rows:,} rows as they are and keep its promise. This method does"
                     " not do that, but the figure promises little; choose a delta far below 1"
                     " divided by the number of rows."
                 ),
             )
-        of_two = at_most(min(Fraction(1), (1 + exp_bounds(epsilon)[1]) * delta))
+        of_two = as_promised(min(Fraction(1), (1 + exp_bounds(epsilon)[1]) * delta))
         yield (
             "About one row, and this series alone",
             (
                 "Whoever has several rows in the table is promised less. With two, or where one"
-                f" row is exchanged for another, epsilon is {at_most(2 * epsilon)} and delta"
+                f" row is exchanged for another, epsilon is {as_promised(2 * epsilon)} and delta"
                 f" {of_two}: twice epsilon, and 1 + e^epsilon times delta. What is published"
                 " elsewhere about the same table comes on top, and is in none of the figures here."
                 " Where rows say much of each other, as those of relatives may, the rows of one"
