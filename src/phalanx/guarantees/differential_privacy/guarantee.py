@@ -5,7 +5,7 @@ Qardaji, Su, "Sampling + safe k-anonymization").
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -207,24 +207,10 @@ class DifferentialPrivacy:
         )
 
     def _verdict(
-        self,
-        part: str,
-        bound: float | Fraction | str,
-        worst: Any,
-        *,
-        holds: bool,
-        note: str,
-        worst_cases: pl.DataFrame | None = None,
+        self, part: str, bound: float | Fraction | str, worst: Any, *, holds: bool, note: str
     ) -> Verdict:
-        cases = pl.DataFrame() if worst_cases is None else worst_cases
-        return Verdict(
-            name=f"{self.name}: {part}",
-            bound=bound,
-            worst=worst,
-            holds=holds,
-            note=note,
-            worst_cases=cases,
-        )
+        name = f"{self.name}: {part}"
+        return Verdict(name=name, bound=bound, worst=worst, holds=holds, note=note)
 
     def _crowd(self, images: Images) -> Verdict:
         """Whether every image occurs k times."""
@@ -243,56 +229,32 @@ class DifferentialPrivacy:
             else images.table
         )
         cases = smallest[pl.Series(images.counts.argsort(kind="stable")[:_SHOWN])]
-        return self._verdict(
-            "crowd",
-            self.k,
-            worst,
-            holds=worst >= self.k,
-            note=f"the rarest of {len(images.counts)} image(s)",
-            worst_cases=cases,
-        )
+        note = f"the rarest of {len(images.counts)} image(s)"
+        verdict = self._verdict("crowd", self.k, worst, holds=worst >= self.k, note=note)
+        return replace(verdict, worst_cases=cases)
 
     def _scheme(self, form: Recoded, images: Images) -> Verdict:
         """Whether every row is an image of the scheme, the scheme was paid for, and no row fits two
         images.
         """
+        worst: int | None = None
+        holds = False
         if form.scheme["chosen"] != "fixed" and not self.epsilon_scheme:
-            return self._verdict(
-                "scheme",
-                0,
-                None,
-                holds=False,
-                note=(
-                    "the scheme was chosen from the table, and the promise has no epsilon_scheme"
-                    " for that"
-                ),
+            note = (
+                "the scheme was chosen from the table, and the promise has no epsilon_scheme for"
+                " that"
             )
-        if images.strays:
-            return self._verdict(
-                "scheme",
-                0,
-                images.strays,
-                holds=False,
-                note="row(s) that are not an image of the declared scheme",
-            )
-        if images.overlaps:
-            return self._verdict(
-                "scheme",
-                0,
-                None,
-                holds=False,
-                note="there are images that overlap, and a partition has none",
-            )
-        return self._verdict(
-            "scheme",
-            0,
-            0,
-            holds=True,
-            note=(
+        elif images.strays:
+            worst, note = images.strays, "row(s) that are not an image of the declared scheme"
+        elif images.overlaps:
+            note = "there are images that overlap, and a partition has none"
+        else:
+            worst, holds = 0, True
+            note = (
                 "every row is an image of the declared scheme, which covers every published"
                 " attribute"
-            ),
-        )
+            )
+        return self._verdict("scheme", 0, worst, holds=holds, note=note)
 
     def _original(self, images: Images, microdata: Microdata | None) -> Verdict:
         """Whether the original table has every image as often as it is published, or more often."""
