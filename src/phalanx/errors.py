@@ -139,7 +139,7 @@ def lower_to(parameter: str, highest: float) -> str:
     return f"lower {parameter} to at most {highest:g}, " if highest > 1 else ""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, words: Iterable[str]) -> str:
     """A hint such as ``; did you mean 'age'?``, or an empty text where nothing is near.
 
     >>> did_you_mean("qausi", ["quasi", "sensitive"])
@@ -147,7 +147,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("HIV", ["hiv", "flu"])
     "; did you mean 'hiv'?"
     """
-    spelled = {word.casefold(): word for word in known}
+    spelled = {word.casefold(): word for word in words}
     near = difflib.get_close_matches(name.casefold(), list(spelled), n=1, cutoff=0.6)
     return f"; did you mean {spelled[near[0]]!r}?" if near else ""
 

@@ -104,8 +104,8 @@ def _part(microdata: Microdata, start: int, stop: int) -> Microdata:
 
 def sizes(sets: Sets) -> Ints:
     """How many values each set holds, shape (n,)."""
-    held: Ints = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
-    return held
+    counts: Ints = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def hold(sets: Sets, places: Ints) -> Bools:

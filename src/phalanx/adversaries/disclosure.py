@@ -249,17 +249,19 @@ def of_persons(
     per_person = pl.DataFrame({"candidates": count, "exposed": exposed} | dict(more))
     if microdata.persons is not None:
         per_person.insert_column(0, microdata.persons.gather(who).alias("person"))
-    known = values is not None and len(values) > 0
+    has_values = values is not None and len(values) > 0
     share = (
         np.append(of_rows, np.zeros(max(0, 1 + int(values.max()) - len(of_rows))))
-        if values is not None and known
+        if values is not None and has_values
         else of_rows
     )
     return {
         "persons": len(who),
         "exposed": int(exposed.sum()),
         "baseline": (
-            float(np.bincount(values).max()) / len(values) if values is not None and known else None
+            float(np.bincount(values).max()) / len(values)
+            if values is not None and has_values
+            else None
         ),
         "histogram": {
             int(records): int(m)
@@ -267,7 +269,7 @@ def of_persons(
         },
         "per_person": per_person,
         "identity_baseline": 1 / rows,
-        "attribute_baseline": float(share[values].mean()) if known else None,
+        "attribute_baseline": float(share[values].mean()) if has_values else None,
     }
 
 

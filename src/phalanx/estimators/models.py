@@ -134,12 +134,12 @@ class Model:
         """The mean over the rows of each group of what :meth:`_entry` expects, shape (g,)."""
         g = len(self.view.rows)
         total = np.bincount(facet.group, weights=facet.count, minlength=g)
-        held = np.bincount(
+        sums = np.bincount(
             facet.group,
             weights=facet.count * self._entry(facet, where, name, power, shift),
             minlength=g,
         )
-        return held / np.maximum(total, 1)
+        return sums / np.maximum(total, 1)
 
     def _entry(
         self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float
@@ -167,9 +167,9 @@ class Model:
             weights = np.where(inside, number, 0.0)
             if split == name:
                 weights[-1] = 0
-            held = self._share(facet, box, regions, split, weights)
+            mass = self._share(facet, box, regions, split, weights)
             truth = dict(zip(masks, chosen, strict=True))
-            result = result + held * self._expected(facet, _given(tree, split, truth), None, 0, 0.0)
+            result = result + mass * self._expected(facet, _given(tree, split, truth), None, 0, 0.0)
         return result
 
     def _product(self, facet: Facet, tree: Leaf | Joined) -> Floats:
@@ -252,11 +252,11 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
     """
     size = len(weights) - 1
     low, high = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size)
-    mass, held = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
+    mass, sums = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
     some = box.low <= box.high
     total = np.where(some, mass[high] - mass[low], 0) + box.missing * weights[-1]
     weight_inside = (
-        np.where(some, held[high] - held[low], 0) + box.missing * weights[-1] * value[-1]
+        np.where(some, sums[high] - sums[low], 0) + box.missing * weights[-1] * value[-1]
     )
     plain = np.where(some, (value[low] + value[np.maximum(high - 1, 0)]) / 2, value[-1])
     return np.where(total > 0, weight_inside / np.where(total > 0, total, 1), plain)

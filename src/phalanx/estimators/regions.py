@@ -178,7 +178,7 @@ class Regions:
 
     @classmethod
     def of(
-        cls, line: Line, known: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]
+        cls, line: Line, ends: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]
     ) -> "Regions":
         """The regions that the keys of published ends and the constants of a query make."""
         constants = {key for test in asked for key in line.constants(test)}
@@ -186,7 +186,7 @@ class Regions:
             constants |= set(range(len(line.tree)))
         kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
         return cls(
-            line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *known]))
+            line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *ends]))
         )
 
     @property

@@ -173,13 +173,13 @@ class Mark:
         )
 
 
-def check_not_older(where: str, series: str, mark: Mark, marked: Marked, known: Marked) -> None:
+def check_not_older(where: str, series: str, mark: Mark, marked: Marked, recorded: Marked) -> None:
     """LedgerError where a ledger knows less of a series than its mark, and what was published
     since.
     """
-    if known.covers(marked):
+    if recorded.covers(marked):
         return
-    here, there = known.digests, marked.digests
+    here, there = recorded.digests, marked.digests
     if other := next(
         (n for n, (a, b) in enumerate(zip(here, there, strict=False), start=1) if a != b), None
     ):

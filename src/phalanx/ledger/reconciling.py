@@ -39,7 +39,7 @@ def standing(rows: Rows, series: str) -> Standing:
     what it knows is not what was published.
     """
     with rows.store.snapshot():
-        entries, known = rows.known(series, stale=True)
+        entries, recorded_mark = rows.known(series, stale=True)
         recorded = rows.recorded(series)
     marks = _marks(rows)
     marked = marks.get(series, Marked())
@@ -55,7 +55,7 @@ def standing(rows: Rows, series: str) -> Standing:
             " first release."
         )
     shared = Marked(releases=marked.releases[: len(entries)], moves=marked.moves)
-    check_not_older(rows.store.where, series, rows.mark, shared, known)
+    check_not_older(rows.store.where, series, rows.mark, shared, recorded_mark)
     return Standing(
         entries=[entry for entry, _ in entries],
         missing=marked.releases[len(entries) :],

@@ -193,13 +193,13 @@ def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
     for name, values in even.items():
         alone = Bins(
             {n: edges for n, edges in bins.edges.items() if n == name},
-            {n: known for n, known in bins.values.items() if n == name},
+            {n: by_even for n, by_even in bins.values.items() if n == name},
         )
         flat[name] = after[name] if values is None else alone.code(values.to_frame(name))[name]
     moved = []
     for one in _distributions(bins, flat, after):
-        known = even[one.name] is not None
-        moved.append(one if known else Distribution(one.name, one.labels, one.released, ()))
+        by_even = even[one.name] is not None
+        moved.append(one if by_even else Distribution(one.name, one.labels, one.released, ()))
     return tuple(moved)
 
 

@@ -130,13 +130,13 @@ def set_method(
     """Publish by a method with these parameters; those of the same method that were not ``asked``
     for stay as they are, and those of another method go.
     """
-    held = document.get("method")
-    if held is None or held.get("name") != name:
-        held = tomlkit.table()
-        held["name"] = name
-        document["method"] = held
+    section = document.get("method")
+    if section is None or section.get("name") != name:
+        section = tomlkit.table()
+        section["name"] = name
+        document["method"] = section
     for key in asked:
-        _put(held, key, parameters.get(key))
+        _put(section, key, parameters.get(key))
 
 
 def set_source(document: tomlkit.TOMLDocument, source: str, query: str | None) -> None:

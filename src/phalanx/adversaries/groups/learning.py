@@ -142,9 +142,9 @@ def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Float
     logarithm = np.zeros(len(believed))
     for feature, size in features:
         key = fit.value * size + feature[fit.owner]
-        held = np.bincount(key, weights=believed, minlength=values * size).reshape(values, size)
-        everywhere = held.sum(axis=0) / held.sum()
-        ratio = (held + WEIGHT * everywhere) / (
+        mass = np.bincount(key, weights=believed, minlength=values * size).reshape(values, size)
+        everywhere = mass.sum(axis=0) / mass.sum()
+        ratio = (mass + WEIGHT * everywhere) / (
             (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
         )
         logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]

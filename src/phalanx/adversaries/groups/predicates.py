@@ -87,8 +87,12 @@ class Regions:
             code[numbered.places(domain)] = np.arange(len(domain))
             value = code[numbered.places(groups.values)][groups.cell_value]
             # a counterfeit's value is nobody's, so that what is counted with one is not known
-            known = (value != _ANY) & (groups.counterfeits[groups.cell_group] == 0)
-            region, value, count = groups.cell_group[known], value[known], groups.cell_count[known]
+            is_original = (value != _ANY) & (groups.counterfeits[groups.cell_group] == 0)
+            region, value, count = (
+                groups.cell_group[is_original],
+                value[is_original],
+                groups.cell_count[is_original],
+            )
         tight = release.manifest.boxes == "tight" and not release.manifest.registered
         rows = (groups.sizes - groups.counterfeits).astype(np.float64)
         names = [a.name for a in form.attribute("quasi")]

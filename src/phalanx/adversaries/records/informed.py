@@ -218,7 +218,7 @@ def _picked(
     q = 1 if shown is None else 1 + int(shown.max(initial=0))
     distinct, place = _different(records.rows)
     times = np.bincount(place)
-    cells, held = np.unique(place * q + (0 if shown is None else shown), return_counts=True)
+    cells, counts = np.unique(place * q + (0 if shown is None else shown), return_counts=True)
     nearest_rows = list(
         nearest(Blocks.of(records.rows[distinct], distances), records.persons[who], changes)
     )
@@ -232,7 +232,7 @@ def _picked(
         return count, identity / count, None
     wanted = row * q + values[person]
     at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    same = np.where((cells[at] == wanted) & (values[person] < q), held[at], 0)
+    same = np.where((cells[at] == wanted) & (values[person] < q), counts[at], 0)
     return count, identity / count, np.bincount(person, weights=same, minlength=len(who)) / count
 
 

@@ -137,9 +137,9 @@ def numbered_alike(keys: Ints, others: Ints) -> tuple[Ints, Ints]:
     most = int(keys.max(initial=-1))
     if most >= _TABLE * (len(keys) + len(others)):
         number = renumbered(np.concatenate([keys, others]))
-        known = np.zeros(len(number), dtype=bool)
-        known[number[: len(keys)]] = True
-        return number[: len(keys)], np.where(known[number[len(keys) :]], number[len(keys) :], -1)
+        occurs = np.zeros(len(number), dtype=bool)
+        occurs[number[: len(keys)]] = True
+        return number[: len(keys)], np.where(occurs[number[len(keys) :]], number[len(keys) :], -1)
     table = np.zeros(most + 2, dtype=np.int64)
     table[keys] = 1
     table = np.where(table, np.cumsum(table) - 1, -1)  # the last is for others that are no key
@@ -301,11 +301,13 @@ def _alike(of_person: Ints, values: Ints, there: Ints, of_row: Ints, cells: _Cel
     cell, of_cell = (
         (there, of_row) if cells.first is None else _repeated(there, of_row, cells.first)
     )
-    wanted, held = numbered_alike(of_person * q + values, of_cell * q + cells.value[cell])
-    kept = held >= 0
+    wanted, number_of_row = numbered_alike(of_person * q + values, of_cell * q + cells.value[cell])
+    kept = number_of_row >= 0
     return np.asarray(
         np.bincount(
-            held[kept], weights=cells.share[cell[kept]], minlength=int(wanted.max(initial=-1)) + 1
+            number_of_row[kept],
+            weights=cells.share[cell[kept]],
+            minlength=int(wanted.max(initial=-1)) + 1,
         )[wanted]
     )
 

@@ -131,8 +131,8 @@ class Composition:
         """How many persons both publishers expose together, beside each alone."""
         both_publishers = (asked(releases, evidence), asked(self.beside, self.known))
         ours, theirs = (
-            [(release, known) for release in sorted(of, key=_number)]
-            for of, known in both_publishers
+            [(release, evidence_of) for release in sorted(of, key=_number)]
+            for of, evidence_of in both_publishers
         )
         seen = Sightings.of([*ours, *theirs])
         sides = [range(len(ours)), range(len(ours), len(seen.each))]

@@ -308,10 +308,10 @@ def _likelihood(
     of_value = believed.sum(axis=0)
     logarithm = np.zeros(believed.shape)
     for feature, size in features:
-        held = np.zeros((size, believed.shape[1]))
-        np.add.at(held, feature, believed)
-        everywhere = held.sum(axis=1, keepdims=True) / held.sum()
-        ratio = (held + WEIGHT * everywhere) / (
+        mass = np.zeros((size, believed.shape[1]))
+        np.add.at(mass, feature, believed)
+        everywhere = mass.sum(axis=1, keepdims=True) / mass.sum()
+        ratio = (mass + WEIGHT * everywhere) / (
             (of_value + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
         )
         logarithm += np.log(np.where(everywhere > 0, ratio, 1))[feature]

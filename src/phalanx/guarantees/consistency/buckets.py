@@ -56,7 +56,7 @@ def _attribute_faults(form: Form, *, boxes: bool = True) -> Iterator[str]:
 def _table_faults(
     name: str,
     table: pl.DataFrame,
-    held: Sequence[tuple[PublishedAttribute, Sequence[str]]],
+    placed: Sequence[tuple[PublishedAttribute, Sequence[str]]],
     *,
     counted: bool,
 ) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _table_faults(
     if counted and table[COUNT].cast(pl.Float64).sum() > _MOST:
         yield f"the counts of {name} add up to more tuples than any table has"
     sound = True
-    for attribute, columns in held:
+    for attribute, columns in placed:
         for column in columns:
             of_nodes = len(columns) == 3 and column == columns[0]
             if not (
@@ -178,9 +178,9 @@ def _bucketized_faults(form: Bucketized) -> Iterator[str]:
     tables = [("data", form.table, quasi), ("sensitive", form.values, sensitive)]
     faults = [
         fault
-        for name, table, held in tables
+        for name, table, placed in tables
         for fault in _table_faults(
-            name, table, [(a, a.columns) for a in held], counted=name != "data"
+            name, table, [(a, a.columns) for a in placed], counted=name != "data"
         )
     ]
     yield from faults

@@ -72,19 +72,22 @@ class Cells:
     def of(cls, releases: Sequence[Release], protects: Protects, added: Added = nowhere) -> "Cells":
         """The cells of a series, release by release and group by group."""
         groups = [Groups.of(r).members for r in releases]
-        known = [
+        values_of = [
             pl.Series("value", [], dtype=pl.String) if g.values is None else g.values.alias("value")
             for g in groups
         ]
-        counted = [protects(v) for v in known]
+        counted = [protects(v) for v in values_of]
         values = _union(
-            [v.filter(pl.Series(c, dtype=pl.Boolean)) for v, c in zip(known, counted, strict=True)]
+            [
+                v.filter(pl.Series(c, dtype=pl.Boolean))
+                for v, c in zip(values_of, counted, strict=True)
+            ]
         )
         columns: dict[str, list[Any]] = {
             name: [] for name in ("release", "group", "value", "members", "holding", "added")
         }
         starts, cells = [], 0
-        for r, g, names, counts in zip(releases, groups, known, counted, strict=True):
+        for r, g, names, counts in zip(releases, groups, values_of, counted, strict=True):
             kept = np.flatnonzero(counts[g.cell_value])
             host = g.cell_group[kept]
             starts.append(cells + np.searchsorted(host, np.arange(len(g) + 1)).astype(np.int64))
@@ -351,12 +354,12 @@ def linked(history: Sequence[Sequence[Any]]) -> Fraction:
     )
 
 
-def numbered(known: pl.Series, values: pl.Series) -> Ints:
-    """The place of each known value among ``values``, -1 for one that is not there, shape of
-    ``known``.
+def numbered(names: pl.Series, values: pl.Series) -> Ints:
+    """The place of each of ``names`` among ``values``, -1 for one that is not there; shape of
+    ``names``.
     """
     places = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
-    wanted = known.cast(values.dtype, strict=False).alias("value").to_frame()
+    wanted = names.cast(values.dtype, strict=False).alias("value").to_frame()
     return (
         wanted.join(places, on="value", how="left", maintain_order="left")["place"]
         .fill_null(-1)

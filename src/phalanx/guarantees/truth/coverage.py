@@ -404,12 +404,12 @@ def _unmatched(form: Sliced, microdata: Microdata) -> int:
     kinds, persons = np.unique(np.column_stack([tuples, own]), axis=0, return_counts=True)
     q, v = len(view.sensitive.values) + 1, len(view.sides[-1].values)  # type: ignore[arg-type]
     group = view.sensitive.cell_group
-    held = np.unique(
+    cells = np.unique(
         (view.cell_bucket[group] * v + view.cell_value[group]) * q + view.sensitive.cell_value
     )
     covered = np.zeros(len(kinds), dtype=bool)
     for some in matches(view, kinds[:, :-1]):
         wanted = (some.bucket * v + kinds[some.tuple, -2]) * q + kinds[some.tuple, -1]
-        there = held[np.minimum(np.searchsorted(held, wanted), len(held) - 1)] == wanted
+        there = cells[np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)] == wanted
         covered[some.tuple[there]] = True
     return int(persons[~covered].sum())

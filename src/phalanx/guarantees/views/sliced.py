@@ -139,10 +139,10 @@ _seen: WeakKeyDictionary[Sliced, View] = WeakKeyDictionary()
 def _side(
     part: pl.DataFrame,
     ids: pl.Series,
-    held: Sequence[PublishedAttribute],
+    attributes: Sequence[PublishedAttribute],
     shared: Sequence[PublishedAttribute],
 ) -> Side:
-    names = [c for a in held for c in a.columns]
+    names = [c for a in attributes for c in a.columns]
     values = part.select(names).unique().sort(names) if names else _ONE
     counted = part.group_by(BUCKET, *names).agg(pl.col(COUNT).sum())
     joined = [BUCKET, *(c for a in shared for c in a.columns)]
@@ -150,7 +150,7 @@ def _side(
     value, bucket = _numbers(counted, names, values), _places_of(ids, counted[BUCKET])
     order = np.lexsort((bucket, value))
     count, within = (counted[c].to_numpy().astype(np.int64)[order] for c in (COUNT, "\0within"))
-    return Side(tuple(held), values, bucket[order], value[order], count, within)
+    return Side(tuple(attributes), values, bucket[order], value[order], count, within)
 
 
 _ONE = pl.DataFrame({"\0": [0]})

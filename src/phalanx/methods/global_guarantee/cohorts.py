@@ -154,14 +154,14 @@ def to_remember(table: Table, state: State) -> dict[str, pl.DataFrame]:
 def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints, Bools]:
     if PRESENT not in tables:
         return np.zeros(asked.height, dtype=np.int64), np.zeros(asked.height, dtype=bool)
-    known = (
+    present = (
         tables[PRESENT]
         .group_by("person")
         .agg(pl.col("release").sort().alias("past"), pl.col("hidden").any())
     )
-    pasts = known.select("past").unique().sort(pl.col("past").list.len(), "past")
+    pasts = present.select("past").unique().sort(pl.col("past").list.len(), "past")
     numbered = asked.join(
-        known.join(pasts.with_row_index("number", 1), on="past"),
+        present.join(pasts.with_row_index("number", 1), on="past"),
         on="person",
         how="left",
         maintain_order="left",
@@ -189,6 +189,6 @@ def _silenced(table: Table, state: State) -> State:
     return replace(state, reason=reason, emptied=emptied)
 
 
-def _permanent(held: Protected, row: int) -> frozenset[Any]:
-    codes = held.codes[held.starts[row] : held.starts[row + 1]]
-    return frozenset(held.names[int(code)] for code in codes if held.permanent[code])
+def _permanent(protected: Protected, row: int) -> frozenset[Any]:
+    codes = protected.codes[protected.starts[row] : protected.starts[row + 1]]
+    return frozenset(protected.names[int(code)] for code in codes if protected.permanent[code])

@@ -126,13 +126,13 @@ class Waiting:
         Beyond the mean each further row is less likely by a factor that falls, so that a geometric
         series is above the sum.
         """
-        n, held = len(self.rows), self.counts.astype(np.float64)
+        n, counts = len(self.rows), self.counts.astype(np.float64)
         first = np.floor(most) + 1
-        sure = first * n <= m * held
-        h = np.clip(first, np.maximum(0, m - (n - held)), np.minimum(m, held))
-        chance = _MARGIN * np.exp(_choose(held, h) + _choose(n - held, m - h) - _choose(n, m))
-        chance = np.where(first > np.minimum(m, held), 0.0, chance)
-        factor = np.where(sure, 0.0, (held - h) * (m - h) / ((h + 1) * (n - held - m + h + 1)))
+        sure = first * n <= m * counts
+        h = np.clip(first, np.maximum(0, m - (n - counts)), np.minimum(m, counts))
+        chance = _MARGIN * np.exp(_choose(counts, h) + _choose(n - counts, m - h) - _choose(n, m))
+        chance = np.where(first > np.minimum(m, counts), 0.0, chance)
+        factor = np.where(sure, 0.0, (counts - h) * (m - h) / ((h + 1) * (n - counts - m + h + 1)))
         tail, mean = (
             chance / (1 - factor),
             chance * ((first - most) / (1 - factor) + factor / (1 - factor) ** 2),
@@ -140,11 +140,11 @@ class Waiting:
         return np.where(sure, 1.0, np.minimum(tail, 1.0)), mean
 
 
-def check_frequent(held: Protected, rows: Ints, l: Fraction, times: int = 1) -> None:
+def check_frequent(protected: Protected, rows: Ints, l: Fraction, times: int = 1) -> None:
     """Refuse rows of which more than 1/(times l) hold a value: no adversary who knows that could be
     kept within 1/l.
     """
-    most = int(np.bincount(held.codes[np.isin(held.row_of, rows)]).max(initial=0))
+    most = int(np.bincount(protected.codes[np.isin(protected.row_of, rows)]).max(initial=0))
     if most * l * times > len(rows):
         raise NotEligible(
             f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at"

@@ -417,9 +417,9 @@ def _content_with_less(table: Table, crowd: Crowd, lonely: Ints, groups: Ints) -
     return join(crowd, lonely, groups)
 
 
-def _place(crowd: Crowd, state: State, held: Protected) -> State:
+def _place(crowd: Crowd, state: State, protected: Protected) -> State:
     """Groups for rows that show no protected value and are in none yet."""
-    crowd = replace(crowd, held=held.only(state.shown))
+    crowd = replace(crowd, held=protected.only(state.shown))
     groups, rows = state.group.copy(), crowd.free(state.group)
     join(crowd, deal(crowd, rows[rows < crowd.real], groups), groups)
     return replace(state, group=groups)

@@ -208,8 +208,8 @@ def _held(domain: Domain) -> pl.DataFrame:
     none.
     """
     if domain.type == "set":
-        held = members(domain.values)
-        return held.select(pl.col("index").cast(pl.Int64), "value")
+        pairs = members(domain.values)
+        return pairs.select(pl.col("index").cast(pl.Int64), "value")
     return pl.DataFrame(
         {"index": np.arange(len(domain), dtype=np.int64), "value": domain.values}
     ).drop_nulls("value")

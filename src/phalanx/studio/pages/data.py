@@ -203,11 +203,11 @@ def built_of(declared: Mapping[str, Any]) -> Hierarchy:
     return built
 
 
-def _as_text(kind: str, held: Mapping[str, Any]) -> str:
+def _as_text(kind: str, hierarchy: Mapping[str, Any]) -> str:
     """What the plan declares, as a person would write it here."""
-    if kind in ("bands", "prefix") and kind in held:
-        return ", ".join(str(n) for n in held[kind])
-    tree = held.get("tree")
+    if kind in ("bands", "prefix") and kind in hierarchy:
+        return ", ".join(str(n) for n in hierarchy[kind])
+    tree = hierarchy.get("tree")
     if kind == "tree" and isinstance(tree, list):
         return "\n".join(";".join(map(str, path)) for path in tree)
     if kind == "order" and isinstance(tree, dict) and isinstance(tree.get("any"), list):

@@ -113,19 +113,19 @@ def _reason(sentence: str) -> str:
     return sentence.split("' ", 1)[1] if sentence.startswith("in the plan '") else sentence
 
 
-def with_method(place: Place, name: str, held: Mapping[str, str]) -> Plan:
+def with_method(place: Place, name: str, values: Mapping[str, str]) -> Plan:
     """The plan with another method, as it would be; PlanError where a figure is none."""
     document = tomlkit.parse(place.plan_text())
-    adopt(document, name, held)
+    adopt(document, name, values)
     return Plan.parse(tomlkit.dumps(document), place.plan_path)
 
 
-def adopt(document: tomlkit.TOMLDocument, name: str, held: Mapping[str, str]) -> None:
+def adopt(document: tomlkit.TOMLDocument, name: str, values: Mapping[str, str]) -> None:
     """Write a method and its figures into the plan."""
     offer = offers().get(name)
     if offer is None:
         raise PlanError(f"{name!r} is none of the methods; choose one of the page.")
-    figures = {a.key: _figure(a, held.get(a.key, "").strip()) for a in offer.asked}
+    figures = {a.key: _figure(a, values.get(a.key, "").strip()) for a in offer.asked}
     set_method(document, name, figures, [a.key for a in offer.asked])
 
 
