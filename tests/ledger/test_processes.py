@@ -108,8 +108,8 @@ def test_two_publishers_of_one_release(url: str) -> None:
     assert losers == [
         [
             (
-                "release 1 of series 'visits' was published by another process meanwhile; publish again"
-                " to make release 2."
+                "release 1 of series 'visits' was published by another process meanwhile; publish"
+                " again to make release 2."
             )
         ]
     ]

@@ -169,8 +169,9 @@ class DifferentialPrivacy:
             f" (differential privacy, epsilon = {as_promised(epsilon)}, delta = {delta}). Whatever"
             f" it could show is at most {as_promised(factor)} times (e^{as_promised(epsilon)}) as"
             " probable with the row as without it, and without as with, but for an excess of"
-            f" {delta} in probability. So whoever held it for as likely as not that the row is there is at"
-            f" most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever else they know."
+            f" {delta} in probability. So whoever held it for as likely as not that the row is"
+            f" there is at most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever else"
+            " they know."
         )
 
     def limits(
