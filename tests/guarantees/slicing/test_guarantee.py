@@ -17,6 +17,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.guarantees.slicing import guarantee as slicing
+from phalanx.guarantees.slicing import one_by_one
 from phalanx.guarantees.slicing import posterior as source
 from phalanx.guarantees.slicing.guarantee import (
     SlicedCloseness,
@@ -235,7 +236,7 @@ def never(_):
     ("module", "name", "twin"),
     [
         (source, "matches", only_the_first_bucket),
-        (slicing, "candidates", all_but_one),
+        (one_by_one, "candidates", all_but_one),
         (slicing, "ge", never),
         (slicing, "gt", never),
         (slicing, "le", never),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One release by its records, whose codes are the ``rows``.
 
-``linkage``, by ``linking``; ``informed``; ``omniscient``, by ``assignments``.
+``linkage``, by ``linking``; ``informed``; ``omniscient``, by ``assignments`` and
+``outcomes``.
 """

@@ -50,7 +50,10 @@ def read_coded(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame
     package, _ = KINDS[path.suffix.lower()]
     require_extra("files", f"reading {package} files")
     with refusing(malformed(path, package)):
-        labels, frame = _in_a_process_of_its_own(path)
+        head, _, table = _in_a_process_of_its_own(path).partition(b"\n")
+        labels: Labels = json.loads(head)
+        frame = pl.read_ipc_stream(table)
+        check_names(frame.columns, SourceError)
         return frame.select(
             (
                 _labelled(column, dict(labels.get(column.name, ())))
@@ -61,7 +64,7 @@ def read_coded(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFrame
         )
 
 
-def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
+def _in_a_process_of_its_own(path: Path) -> bytes:
     """What ``read_aside`` writes; an error where it could not.
 
     The reader is written in C, and a damaged file has been seen to end its process, which must not
@@ -77,10 +80,7 @@ def _in_a_process_of_its_own(path: Path) -> tuple[Labels, pl.DataFrame]:
     if aside.returncode == _REFUSED:
         raise SourceError(aside.stdout.decode())
     aside.check_returncode()
-    head, _, table = aside.stdout.partition(b"\n")
-    labels, frame = json.loads(head), pl.read_ipc_stream(table)
-    check_names(frame.columns, SourceError)
-    return labels, frame
+    return aside.stdout
 
 
 def read_aside() -> None:
