@@ -159,6 +159,7 @@ class Plan:
                 types=s.types,
                 missing=s.missing,
                 hierarchies=hierarchies,
+                not_applicable=s.not_applicable,
             )
         except SchemaError as wrong:
             raise PlanError(f"in the plan {str(self.path)!r} [schema]: {wrong}") from None

@@ -138,6 +138,13 @@ class SchemaSection(_Section):
     hierarchies: dict[str, HierarchySection] = Field(
         default={}, description="A hierarchy per column, or the path of one."
     )
+    not_applicable: list[StrictStr | StrictInt | StrictFloat] = Field(
+        default=[],
+        description=(
+            "Sensitive values that say that somebody has none, which is public; rows with these"
+            " stand in groups of their own."
+        ),
+    )
 
 
 class MethodSection(BaseModel):

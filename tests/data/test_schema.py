@@ -66,3 +66,16 @@ def test_may_be_missing():
     """One word holds for all columns; a table for those that it names, and all others refuse."""
     assert Schema(quasi=["a"], missing="value").may_be_missing == ("a",)
     assert Schema(quasi=["a", "b"], missing={"a": "value"}).may_be_missing == ("a",)
+
+
+@pytest.mark.parametrize("listed", ["none", {"a": 1}, [True], [None], 3])
+def test_values_that_are_not_applicable_are_a_list(listed):
+    """Of texts and numbers."""
+    with pytest.raises(SchemaError, match="'not_applicable' is"):
+        Schema(quasi=["age"], sensitive="income", not_applicable=listed)
+
+
+def test_values_that_are_not_applicable_are_of_a_sensitive_attribute():
+    """There must be one."""
+    with pytest.raises(SchemaError, match="'not_applicable' lists values"):
+        Schema(quasi=["age"], not_applicable=["none"])

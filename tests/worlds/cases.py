@@ -23,6 +23,7 @@ from worlds.settings import (
     Setting,
     any_series,
     anything,
+    beside_none,
     once,
     orders,
     passing,
@@ -40,6 +41,15 @@ def anatomy() -> Iterable[Case]:
     yield holds("anatomy", {"l": 3}, "abcde (residue)", once("abcde"), THIRD)
     yield holds("anatomy", {"l": "3/2"}, "aabbc", once("aabbc"), HALF)
     yield holds("anatomy", {"l": 2}, "all of {a, b, c}^5", anything("abc", 5), HALF)
+    yield holds(
+        "anatomy",
+        {"l": 2},
+        "aabbc, and two without a value",
+        beside_none("aabbc", 2),
+        HALF,
+        folds={"anatomy": by_value},
+        only=tuple("abc"),
+    )
 
 
 GROWING = (((1, 2), "ab"), ((1, 2, 11, 16), "ac"))
@@ -502,6 +512,28 @@ def mondrian() -> Iterable[Case]:
         quick=True,
         **on,
     )
+    for cuts, claim in ((even, holds), (strict, open_)):
+        yield claim(
+            "mondrian",
+            cuts | {"l": 2},
+            "aabbcc, and two without a value",
+            beside_none("aabbcc", 2),
+            HALF,
+            how="enumerated",
+            folds={"deal": as_they_stand},
+            only=tuple("abc"),
+            quick=cuts is even,
+        )
+    yield open_(
+        "mondrian",
+        even | {"l": 2},
+        "aabb--, where it is not public who has no value",
+        once("aabb--", not_applicable=["-"]),
+        HALF,
+        how="enumerated",
+        folds={"deal": as_they_stand},
+        differs="who has no value is shown, and is taken to be public, which it is not here",
+    )
     for table in ("aabbcc", "aabbcd", "aaabbbcc", "aaabbccd"):
         yield holds(
             "mondrian", even | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on
@@ -670,6 +702,15 @@ def dealt_buckets() -> Iterable[Case]:
         "slicing", at_random, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)}, quick=True
     )
     yield holds("slicing", at_random, "aabbcc", once("aabbcc"), HALF, folds={"deal": dealt(3)})
+    yield holds(
+        "slicing",
+        at_random,
+        "aabbc, and two without a value",
+        beside_none("aabbc", 2),
+        HALF,
+        folds={"deal": dealt(2)},
+        only=tuple("abc"),
+    )
     yield holds(
         "slicing",
         at_random,

@@ -19,6 +19,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
 from phalanx.methods.base import Draft, Memory, Widening, privacy_unit, strengthened
+from phalanx.methods.not_applicable import rows_apart
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -98,7 +99,8 @@ class Publisher:
     def _every(
         self, release: int, values: tuple[Any, ...], memory: Memory, current: list[ways.Choices]
     ) -> Iterator[tuple[Fraction, tuple[Any, Memory]]]:
-        codes = self._microdata(release, values).sensitive.codes
+        microdata = self._microdata(release, values)
+        codes = microdata.sensitive.codes[rows_apart(microdata)[0]]  # those that are dealt out
 
         def run(choices: ways.Choices) -> tuple[Any, Memory]:
             current[:] = [choices]

@@ -106,6 +106,15 @@ def once(
     )
 
 
+def beside_none(values: Sequence[Value], without: int) -> Setting:
+    """One release; all ways to give these values to as many persons, and after them so many whose
+    value is not applicable, as everybody knows.
+    """
+    there = AGES[: len(values) + without]
+    worlds = tuple(((*given, *("-" * without)),) for given in orders(values))
+    return Setting((there,), worlds, declared={"not_applicable": ["-"]})
+
+
 def anything(domain: Sequence[Value], n: int) -> Setting:
     """One release of ``n`` persons; everybody may have any value."""
     return Setting((AGES[:n],), tuple((world,) for world in product(domain, repeat=n)))

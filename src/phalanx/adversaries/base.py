@@ -11,6 +11,7 @@ import polars as pl
 
 from phalanx.adversaries.showing import Shown, share
 from phalanx.errors import ReleaseError, kind_of
+from phalanx.release.applicable import applicable_parts
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -178,10 +179,11 @@ def an_adversary(thing: Any) -> Adversary:
 
 
 def asked(
-    releases: Release | Sequence[Release], evidence: Evidence | None
+    releases: Release | Sequence[Release], evidence: Evidence | None, *, of_values: bool = False
 ) -> tuple[list[Release], Evidence]:
     """What an adversary is asked about: one release or several, with what lies beside those that
-    were published here where no evidence is given.
+    were published here where no evidence is given. ``of_values``: without the persons whose
+    sensitive value is not applicable, which nobody has to infer.
 
     ReleaseError where something else is in the place of a release.
     """
@@ -195,11 +197,9 @@ def asked(
         raise ReleaseError(
             "what is laid beside the releases is not evidence; give an Evidence, or nothing."
         )
-    return list(given), (
-        Evidence.of([getattr(release, "evidence", Evidence()) for release in given])
-        if evidence is None
-        else evidence
-    )
+    if evidence is None:
+        evidence = Evidence.of([getattr(release, "evidence", Evidence()) for release in given])
+    return applicable_parts(given, evidence) if of_values else (list(given), evidence)
 
 
 def _rounded(share: float | None) -> float | None:

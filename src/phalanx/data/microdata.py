@@ -85,6 +85,11 @@ class Microdata:
             return cls._encode_beside(frame, schema, key, registry)
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
         columns = {name: _encode_column(frame[name], schema) for name in names}
+        if schema.not_applicable and columns[str(schema.sensitive)].domain.type == "set":
+            raise SchemaError(
+                f"column {schema.sensitive!r} holds sets of values, and 'not_applicable' is about"
+                " single ones; remove it, as an empty set says the same."
+            )
         for name in schema.keep:
             _check_missing(frame[name], schema)
         for name in names:

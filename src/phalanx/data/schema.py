@@ -52,8 +52,15 @@ class Schema:
     or one per column.
     """
 
+    not_applicable: Sequence[str | int | float] = ()
+    """Values of the sensitive attribute that say that somebody has none, as a child has no income;
+    whether that is so must be public. Rows with these values stand in groups of their own, and no
+    promise about sensitive values covers them.
+    """
+
     def __post_init__(self) -> None:
         self._check_kinds()
+        object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         for role in ("quasi", "keep", "drop"):
             names = getattr(self, role)
             object.__setattr__(self, role, (names,) if isinstance(names, str) else tuple(names))
@@ -98,6 +105,11 @@ class Schema:
                     f"column {name!r} is declared a set and has a hierarchy, which is over single"
                     " values; remove one of the two."
                 )
+        if self.not_applicable and self.sensitive is None:
+            raise SchemaError(
+                "'not_applicable' lists values of the sensitive attribute, and none is declared;"
+                " name it in 'sensitive', or remove the list."
+            )
 
     def _check_kinds(self) -> None:
         """A name where a name is meant, a list where a list is, a table where a table is."""
@@ -118,6 +130,16 @@ class Schema:
                 raise SchemaError(
                     f"'{role}' is {name!r} and must be the name of one column, or left out."
                 )
+        values = self.not_applicable
+        if (
+            isinstance(values, str | Mapping)
+            or not isinstance(values, Collection)
+            or any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values)
+        ):
+            raise SchemaError(
+                f"'not_applicable' is {values!r} and must be a list of values, texts or numbers, as"
+                ' in not_applicable = ["none"].'
+            )
         allowed: Mapping[str, Callable[[Any], bool]] = {
             "types": lambda word: word in type_names,
             "hierarchies": lambda tree: isinstance(tree, Hierarchy),

@@ -125,11 +125,12 @@ class Guarantee(Protocol):
     It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
     names of it, each with the parameters that it stands for; each needs an entry point of its own.
     ``hides``: what it says that nobody is certain of, of ``records`` (whose is which) and
-    ``values``; ``over_series``: whether its promise is about all releases together;
-    ``no_breach(public, manifest)``: why what is certain is no breach of it all the same, empty where
-    it is one. A field whose metadata have a ``help`` text can be asked of anybody's table, of
-    which ``check`` looks at no more than ``Groups.of`` does: it is an option of ``phalanx verify``,
-    and an argument of ``verify_table``.
+    ``values``; ``of_values``: whether it is about sensitive values, as one that hides them is, so
+    that it is checked without the persons whose value is not applicable; ``over_series``: whether
+    its promise is about all releases together; ``no_breach(public, manifest)``: why what is certain
+    is no breach of it all the same, empty where it is one. A field whose metadata have a ``help``
+    text can be asked of anybody's table, of which ``check`` looks at no more than ``Groups.of``
+    does: it is an option of ``phalanx verify``, and an argument of ``verify_table``.
     """
 
     name: ClassVar[str]

@@ -10,6 +10,7 @@ import polars as pl
 
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.lookalikes import lookalikes
+from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.folder import Release
 
 _WHY: Final = {
@@ -50,6 +51,15 @@ def check(release: Release) -> Iterator[Verdict]:
             f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row"
             " that is not published",
         )
+    if listed := not_applicable(release.form):
+        without = rows_by_group(release.form)["without"]
+        note = (
+            f"not covered: {without.sum()} row(s) in {(without > 0).sum()} group(s) of their own"
+            f" have {' or '.join(map(repr, listed))}, which says that there is no value; who these"
+            " persons are is taken to be public, and the guarantees about sensitive values are"
+            " about the others"
+        )
+        yield _stated("values that are not applicable", note)
     yield from _alike(release)
 
 

@@ -42,6 +42,7 @@ class Closeness(FromFields):
 
     name: ClassVar[str] = "t-closeness"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    of_values: ClassVar[bool] = True
     t: Number = field(metadata={"help": "Ask for t-closeness (equal distance) with this t."})
     distance: Distance = "equal"
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from phalanx.guarantees import stated
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import Guarantee, Verdict
 from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
+from phalanx.release.applicable import applicable_parts, not_applicable
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -85,7 +86,18 @@ def _promise(
         note = "not checked, since the release contradicts itself; see consistency"
         bound = "a consistent release"
         return [Verdict(name=guarantee.name, bound=bound, worst=None, holds=False, note=note)]
+    if not_applicable(release.form) and _is_about_values(guarantee):
+        releases, beside = applicable_parts([*earlier, release], evidence or Evidence())
+        *earlier, release = releases
+        evidence = None if evidence is None else beside
+        if not release.form.rows:
+            note = "no published value is applicable, so that nothing is promised to anybody"
+            return [Verdict(name=guarantee.name, bound=1, worst=0, holds=False, note=note)]
     return guarantee.check(release, earlier, evidence)
+
+
+def _is_about_values(guarantee: Guarantee) -> bool:
+    return "values" in getattr(guarantee, "hides", ()) or getattr(guarantee, "of_values", False)
 
 
 def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:

@@ -43,6 +43,14 @@ class PublishedAttribute(_Strict):
             " are ordered by code point"
         ),
     )
+    not_applicable: list[str | int | float] = Field(
+        default=[],
+        description=(
+            "of the sensitive attribute: values that say that somebody has none, which is taken to"
+            " be public; their rows stand in groups of their own, and no promise about sensitive"
+            " values covers them; left out where there are none"
+        ),
+    )
 
 
 class PublishedFile(_Strict):
@@ -154,12 +162,11 @@ class Manifest(_Strict):
             if getattr(self, name) is None
         }
         # so that a release without them is written as before there were any
-        return (
-            json.dumps(
-                self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False
-            )
-            + "\n"
-        ).encode()
+        fields = self.model_dump(exclude=absent)
+        for attribute in fields["attributes"]:
+            if not attribute["not_applicable"]:
+                del attribute["not_applicable"]
+        return (json.dumps(fields, indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, where: Path) -> "Manifest":

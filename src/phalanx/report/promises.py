@@ -98,6 +98,18 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
             "Suppressed rows are not covered",
             f"Rows may have been suppressed, and no guarantee is about these: {which}.",
         )
+    for attribute in manifest.attributes:
+        if attribute.not_applicable:
+            listed = " or ".join(map(str, attribute.not_applicable))
+            yield (
+                f"Who has no {attribute.name} is shown",
+                (
+                    f"Persons with {listed} stand in groups of their own, since who they are is"
+                    " taken to be public, as that a child has no income. What is promised about"
+                    f" {attribute.name} is promised to the others. Hand this out only if nobody"
+                    " learns from it who they are."
+                ),
+            )
 
 
 def _readable(manifest: Manifest) -> Iterator[Guarantee]:

@@ -23,6 +23,7 @@ from phalanx.methods.base import (
     privacy_unit,
     strengthened,
 )
+from phalanx.methods.not_applicable import check_takes
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, write_folder
@@ -86,6 +87,7 @@ class Drafting:
         ``room`` makes an empty folder that only its owner may read. GuaranteeError where the check
         of the files fails, MethodError where no draft keeps the bounds on adversaries.
         """
+        check_takes(self.method, self.microdata.schema)
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")

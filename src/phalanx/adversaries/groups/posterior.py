@@ -241,7 +241,7 @@ class Posterior:
         """Everybody's most probable value and how often it is right; ReleaseError for several
         releases, or where the original table is missing.
         """
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         if len(releases) != 1:
             raise ReleaseError(
                 f"the {self.name} adversary looks at one release at a time, and {len(releases)} are"

@@ -174,7 +174,7 @@ class Minimality:
         """Everybody's most probable value and how often it is right; ReleaseError for several
         releases, a missing table or a method that it cannot replay.
         """
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         release = one_release(releases, self.name)
         return self._conclude(
             Replay.of(release, original_table(release, evidence), self.effort, self.together)

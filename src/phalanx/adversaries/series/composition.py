@@ -129,7 +129,10 @@ class Composition:
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Composed:
         """How many persons both publishers expose together, beside each alone."""
-        both_publishers = (asked(releases, evidence), asked(self.beside, self.known))
+        both_publishers = (
+            asked(releases, evidence, of_values=True),
+            asked(self.beside, self.known, of_values=True),
+        )
         ours, theirs = (
             [(release, evidence_of) for release in sorted(of, key=_number)]
             for of, evidence_of in both_publishers

@@ -135,7 +135,7 @@ class Counterfeits:
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Named:
         """What it names, and how often rightly."""
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)

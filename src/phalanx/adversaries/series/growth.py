@@ -178,7 +178,7 @@ class Growth:
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Grown:
         """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         survival: dict[Any, dict[bytes, float]] = defaultdict(dict)
         named = [
             one

@@ -139,7 +139,7 @@ class History:
         """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the
         files, or no sensitive attribute is published.
         """
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)

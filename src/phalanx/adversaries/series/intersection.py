@@ -99,7 +99,7 @@ class Intersection:
         """The candidates left for every person; ReleaseError where the mapping or a table is
         missing, or does not fit the files.
         """
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         series = sorted(releases, key=lambda r: r.number)
         if other := next((r for r in series if r.form.kind != Generalized.kind), None):
             raise ReleaseError(

@@ -146,7 +146,7 @@ class SeriesLearning:
         """Everybody's most probable value by all releases, beside what the last alone and what no
         learning would name.
         """
-        releases, evidence = asked(releases, evidence)
+        releases, evidence = asked(releases, evidence, of_values=True)
         seen = Sightings.of(
             [(release, evidence) for release in sorted(releases, key=lambda r: r.number)]
         )

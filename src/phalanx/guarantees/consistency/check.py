@@ -17,6 +17,7 @@ from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.strength import weakened
+from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
@@ -54,6 +55,7 @@ def check(
     faults += [
         *file_faults(release),
         *in_bytes,
+        *_mixed_faults(release.form, faults),
         *_chain_faults(release, earlier),
         *_promise_faults(release),
     ]
@@ -188,6 +190,17 @@ def _registered_faults(form: Form) -> Iterator[str]:
         yield f"{small} registered count(s) are not positive"
     if twice := table.height - table[GROUP].n_unique():
         yield f"{twice} group(s) are counted twice among the registered"
+
+
+def _mixed_faults(form: Form, faults: Sequence[str]) -> Iterator[str]:
+    """Groups that hold rows whose value is not applicable beside others; of a form without other
+    ``faults``, whose groups can be read.
+    """
+    if faults or not not_applicable(form):
+        return
+    mixed = rows_by_group(form).filter((pl.col("without") > 0) & (pl.col("with") > 0)).height
+    if mixed:
+        yield f"{mixed} {form.group_word}(s) hold values that are not applicable beside others"
 
 
 def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]:

@@ -299,6 +299,7 @@ class SlicedCloseness(FromFields):
 
     name: ClassVar[str] = "t-close-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    of_values: ClassVar[bool] = True
     t: Number
     distance: str = "equal"
 

@@ -20,6 +20,7 @@ from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
 from phalanx.methods.anatomy.offer import OFFER
 from phalanx.methods.base import Draft, Memory, Offer, parameters_of
+from phalanx.methods.not_applicable import grouped_apart
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
 from phalanx.release.forms.generalized import by_group
@@ -58,6 +59,7 @@ class Anatomy:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()
@@ -79,8 +81,11 @@ class Anatomy:
                 " beside which a kept column would be one more; make it quasi, or drop it."
             )
         microdata.check_single_valued("anatomy")
-        buckets = bucketization(
-            self, microdata.sensitive, rng.stream("anatomy"), of=microdata.schema.sensitive
+        of = microdata.schema.sensitive
+        buckets = grouped_apart(
+            microdata,
+            lambda part: bucketization(self, part.sensitive, rng.stream("anatomy"), of=of),
+            lambda part: np.zeros(part.rows, dtype=np.int64),
         )
         form, published = bucketize(microdata, buckets, rng.stream("bucketize"))
         return Draft(form=form, groups=published[buckets])

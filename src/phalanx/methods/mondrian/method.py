@@ -30,6 +30,7 @@ from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT, Table
 from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
 from phalanx.methods.mondrian.offer import OFFER
+from phalanx.methods.not_applicable import grouped_apart
 from phalanx.methods.requirement import Distance, Diversity, Requirement
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness, Stream
@@ -87,6 +88,7 @@ class Mondrian:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
 
@@ -152,22 +154,14 @@ class Mondrian:
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         check_min_width(self.min_width, microdata)
-        about = self.requirement.about_sensitive
-        if about:
+        if self.requirement.about_sensitive:
             microdata.check_single_valued("a promise of l or t")
-        sensitive, of = microdata.sensitive if about else None, microdata.schema.sensitive
-        stream = rng.stream("deal")
-        if self._used_cuts == "balanced":
-            groups = balanced_partition(self.requirement, microdata.quasi, sensitive, stream, of=of)
-        elif self._used_cuts == "strict":
-            groups = partition(self, microdata.quasi, sensitive, of=of)
-        else:
-            # Relaxed cuts deal persons who are equal in all quasi-identifiers out in the order in
-            # which they stand, which must not be that of the source.
-            order = stream.permutation(microdata.rows)
-            dealt = microdata.take(order)
-            groups = np.empty(microdata.rows, dtype=np.int64)
-            groups[order] = partition(self, dealt.quasi, dealt.sensitive if about else None, of=of)
+        groups = grouped_apart(
+            microdata,
+            lambda part: self._groups(part, rng.stream("deal")),
+            lambda part: partition(Mondrian(k=self.k), part.quasi, None),
+            least=self.k,
+        )
         form, published = generalize(
             microdata,
             np.arange(microdata.rows),
@@ -176,6 +170,22 @@ class Mondrian:
             min_width=self.min_width,
         )
         return Draft(form=form, groups=published[groups])
+
+    def _groups(self, microdata: Microdata, stream: Stream) -> Ints:
+        """The group of every row, 0 .. g-1, shape (n,)."""
+        about, of = self.requirement.about_sensitive, microdata.schema.sensitive
+        sensitive = microdata.sensitive if about else None
+        if self._used_cuts == "balanced":
+            return balanced_partition(self.requirement, microdata.quasi, sensitive, stream, of=of)
+        if self._used_cuts == "strict":
+            return partition(self, microdata.quasi, sensitive, of=of)
+        # Relaxed cuts deal persons who are equal in all quasi-identifiers out in the order in which
+        # they stand, which must not be that of the source.
+        order = stream.permutation(microdata.rows)
+        dealt = microdata.take(order)
+        groups = np.empty(microdata.rows, dtype=np.int64)
+        groups[order] = partition(self, dealt.quasi, dealt.sensitive if about else None, of=of)
+        return groups
 
     def parameters(self) -> dict[str, Any]:
         return parameters_of(

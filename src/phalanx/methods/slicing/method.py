@@ -3,6 +3,7 @@
 itself within every bucket (Li, Li, Zhang, Molloy).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,9 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedRecursive,
 )
 from phalanx.methods.base import Draft, Memory, Offer, check_word, parameters_of
-from phalanx.methods.mondrian.method import balanced_partition
+from phalanx.methods.mondrian.method import Mondrian, balanced_partition
+from phalanx.methods.mondrian.method import partition as partition_of_rows
+from phalanx.methods.not_applicable import grouped_apart, rows_apart
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.columns import (
     Columns,
@@ -99,6 +102,7 @@ class Slicing:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
 
     l: Number
@@ -276,27 +280,34 @@ class Slicing:
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)
-        columns = self.partition(microdata)
+        with_value, without = rows_apart(microdata)
+        columns = self.partition(microdata.take(with_value) if len(without) else microdata)
         k = self.generalize_columns_k
         boxes = {} if k is None else column_boxes(microdata, columns, k)
-        eligible_rows = self._kept(microdata, columns, rng)
-        shown = microdata if len(eligible_rows) == microdata.rows else microdata.take(eligible_rows)
-        coded = Coded.of(shown, columns, boxes)
-        if self.bucket_size is not None and self.bucket_size > coded.rows:
-            raise MethodError(
-                f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it,"
-                " or publish when there are more rows."
-            )
-        if self.diversity == "frequency":
-            named = not isinstance(self.columns, int)
-            check_eligible(shown, coded, columns, self.l, columns_are_named=named)
-        buckets = self._buckets(shown, coded, columns, rng)
+        eligible_rows = with_value[self._kept(microdata, with_value, columns, rng)]
+        shown_rows = np.sort(np.concatenate([eligible_rows, without]))
+        shown = microdata if len(shown_rows) == microdata.rows else microdata.take(shown_rows)
+
+        def in_buckets(part: Microdata) -> Ints:
+            of_part = {place: box.take(eligible_rows) for place, box in boxes.items()}
+            coded = Coded.of(part, columns, of_part)
+            if self.bucket_size is not None and self.bucket_size > coded.rows:
+                raise MethodError(
+                    f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower"
+                    " it, or publish when there are more rows."
+                )
+            if self.diversity == "frequency":
+                named = not isinstance(self.columns, int)
+                check_eligible(part, coded, columns, self.l, columns_are_named=named)
+            return self._buckets(part, coded, columns, rng)
+
+        buckets = grouped_apart(shown, in_buckets, self._others, least=self.bucket_size or 1)
         form, published = slice_into(
             shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact
         )
         groups = np.zeros(microdata.rows, dtype=np.int64)
-        groups[eligible_rows] = published[buckets]
-        absent = microdata.rows - len(eligible_rows)
+        groups[shown_rows] = published[buckets]
+        absent = microdata.rows - len(shown_rows)
         return Draft(
             form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {}
         )
@@ -361,17 +372,26 @@ class Slicing:
                 " and none is declared; name it, or leave them out."
             )
 
-    def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> Ints:
-        """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
+    def _others(self, microdata: Microdata) -> Ints:
+        """The bucket of every row whose value is not applicable, as large as the others' must be at
+        least.
+        """
+        size = max(self.bucket_size or 1, math.ceil(exact(self.l, "l")))
+        return partition_of_rows(Mondrian(k=min(size, microdata.rows)), microdata.quasi, None)
+
+    def _kept(self, microdata: Microdata, rows: Ints, columns: Columns, rng: Randomness) -> Ints:
+        """Which of these rows to publish: all, or as many as leave them l-eligible, drawn by
+        lot.
+        """
         if self.not_eligible == "refuse":
-            return np.arange(microdata.rows)
-        coded = Coded.of(microdata, columns, {})
+            return np.arange(len(rows))
+        coded = Coded.of(microdata.take(rows), columns, {})
         if coded.sensitive is None:
             raise PlanError(
                 "[method] not_eligible = 'suppress' is about a sensitive attribute, and none is"
                 " declared; name it, or leave it out."
             )
-        order = rng.stream("suppress").permutation(microdata.rows)
+        order = rng.stream("suppress").permutation(len(rows))
         kept = np.flatnonzero(
             eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), order)
         )

@@ -36,7 +36,7 @@ class Coded:
         for i, column in enumerate(columns):
             names = [name for name in column if name != secret]
             if i in boxes:
-                values[i] = boxes[i].of_row
+                values[i] = numbered([boxes[i].of_row])
             elif names:
                 values[i] = numbered([microdata.columns[name].codes for name in names])
         return cls(values, None if secret is None else microdata.columns[secret].codes)

@@ -164,6 +164,7 @@ def bucketize(microdata: Microdata, buckets: Ints, stream: Stream) -> tuple[Buck
             type=(domain := microdata.columns[name].domain).type,
             columns=[name],
             hierarchy=None if domain.hierarchy is None else domain.hierarchy.parameters(),
+            not_applicable=list(schema.not_applicable) if name == schema.sensitive else [],
         )
         for name in (*schema.quasi, str(schema.sensitive))
     ]

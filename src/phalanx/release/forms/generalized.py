@@ -217,6 +217,7 @@ def generalize(
                 type=domain.type,
                 columns=[schema.sensitive],
                 hierarchy=public,
+                not_applicable=list(schema.not_applicable),
             )
         )
     if schema.keep:

@@ -5,7 +5,7 @@ within a bucket by themselves (Li, Li, Zhang, Molloy).
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
@@ -35,6 +35,10 @@ class Boxes:
     """Shape (n,): 0 .. b-1."""
     ends: Mapping[str, tuple[Ints, Ints]]
     """Per attribute the codes of the low and the high end, each of shape (b,)."""
+
+    def take(self, rows: Ints) -> "Boxes":
+        """The boxes of the given rows, in the given order; some boxes may be nobody's then."""
+        return replace(self, of_row=self.of_row[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +335,7 @@ def _values(
         type=column.domain.type,
         columns=[s.name for s in columns],
         hierarchy=public,
+        not_applicable=list(microdata.schema.not_applicable) if role == "sensitive" else [],
     )
     if attributes.setdefault(name, published) != published:
         raise SchemaError(
