@@ -3,10 +3,12 @@
 
 ``grid`` says which points, ``ground`` on what they run and why not on the table itself, ``points``
 what is measured of each; ``worker`` is the process that measures and ``running`` starts several;
-``adopting`` writes the plan of a point; ``exploring`` puts them together.
+``adopting`` writes the plan of a point; ``exploring`` puts them together. ``estimating`` answers at
+once, by less.
 """
 
+from phalanx.exploration.estimating import Estimate, Estimator
 from phalanx.exploration.exploring import Exploration, explore
 from phalanx.methods.base import Asked, Offer, offers
 
-__all__ = ["Asked", "Exploration", "Offer", "explore", "offers"]
+__all__ = ["Asked", "Estimate", "Estimator", "Exploration", "Offer", "explore", "offers"]

@@ -66,11 +66,7 @@ def ground(
         return _surrogate(plan, surrogate)
     if sample is None and not on_the_table:
         return _last_release(plan)
-    if private := [str(each["name"]) for each in points if _is_private(each)]:
-        raise PlanError(
-            f"{private[0]} is differentially private, and no epsilon covers a choice that looks at"
-            " the table, or at a part of it; explore on a --surrogate."
-        )
+    check_private(points)
     if sample is not None:
         return _spent(plan, bounded(sample, "--sample", 0, 1), folder)
     return Ground(
@@ -78,6 +74,15 @@ def ground(
         "the table itself",
         f"This ran on the table itself, as was asked; no guarantee covers the choice, {_BECAUSE}.",
     )
+
+
+def check_private(points: Sequence[Section]) -> None:
+    """PlanError where a point is differentially private, and would be chosen on the table."""
+    if private := [str(each["name"]) for each in points if _is_private(each)]:
+        raise PlanError(
+            f"{private[0]} is differentially private, and no epsilon covers a choice that looks at"
+            " the table, or at a part of it; explore on a --surrogate."
+        )
 
 
 def _is_private(section: Section) -> bool:

@@ -119,15 +119,19 @@ class Figures:
 
     @classmethod
     def of(cls, release: Release) -> "Figures":
+        """Those of a release, which has a number."""
+        return cls.of_form(release.form, release.number)
+
+    @classmethod
+    def of_form(cls, form: Form, number: int = 1) -> "Figures":
         """Compute them from one row per group, since a group's rows share their intervals."""
-        form = release.form
         quasi = form.attribute("quasi")
         if form.kind == Recoded.kind:
-            return cls._of_images(release.number, Recoded.expect(form))
+            return cls._of_images(number, Recoded.expect(form))
         if not form.id_column:
-            return cls._of_rows(release.number, form)
+            return cls._of_rows(number, form)
         if form.kind != Generalized.kind:
-            return cls._of_buckets(release.number, form)
+            return cls._of_buckets(number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
         hosts, with_registered = (
@@ -135,7 +139,7 @@ class Figures:
             for counts in (form.counterfeits, form.registered)
         )
         return cls(
-            number=release.number,
+            number=number,
             rows=form.rows,
             groups=boxes.height,
             counterfeits=form.counterfeit_rows,
