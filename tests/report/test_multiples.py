@@ -87,3 +87,17 @@ def test_it_is_told_in_words_and_escapes_them() -> None:
     assert "prefers-color-scheme: dark" in tree.findtext(f"{SVG}style")
     with pytest.raises(ValueError, match="nothing to draw"):
         drawn([])
+
+
+def test_a_dot_leads_to_its_page() -> None:
+    """In a page each dot is a link with its words, reachable, and the style is the page's."""
+    drawing = Multiples(
+        title="T", x="x", y="y", reference=None, reference_name="s", base_name="b", link="?p={}&a"
+    )
+    dots = [dot(0.1, 0.2, "7"), dot(0.2, 0.1, "8")]
+    tree = ET.fromstring(drawing.drawn([Panel(title="one", dots=dots, base=None)]))  # noqa: S314
+    links = list(tree.iter(f"{SVG}a"))
+    assert [link.get("href") for link in links] == ["?p=7&a", "?p=8&a"]
+    assert links[0].get("aria-label") == "7 at 0.1"
+    assert tree.get("role") == "group"
+    assert tree.find(f"{SVG}style") is None

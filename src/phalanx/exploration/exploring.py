@@ -114,13 +114,18 @@ class Exploration:
             shown.append((point, dot))
         return shown
 
-    def picture(self) -> str:
+    def picture(self, *, link: str = "") -> str:
         """A panel for each adversary.
+
+        Parameters
+        ----------
+        link : str, optional
+            For a page: where a point leads, with ``{}`` for its number; the page has the style.
 
         Returns
         -------
         str
-            The text of an SVG file.
+            The text of an SVG file, or of a part of a page.
 
         Raises
         ------
@@ -141,6 +146,7 @@ class Exploration:
             reference=self.sample_error,
             reference_name=SAMPLE,
             base_name=BASE,
+            link=link,
         )
         return drawing.drawn(panels)
 

@@ -24,16 +24,19 @@ _COLOURS: Final = (
 )  # fmt: skip
 """In the light and in the dark, told apart by those who see no red or green, too."""
 _STYLE: Final = """
-svg { --ink: #1c2430; --soft: #566271; --line: #dfe4ea; --paper: #fff; background: var(--paper);
+.multiples { --ink: #1c2430; --soft: #566271; --line: #dfe4ea; --paper: #fff; background: var(--paper);
   font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif }
-text { fill: var(--soft); paint-order: stroke; stroke: var(--paper); stroke-width: 3px }
-.ink { fill: var(--ink); font-weight: 600 }
-.line { stroke: var(--line); fill: none } .axis { stroke: var(--soft); fill: none }
-.front { stroke: var(--ink); fill: none; stroke-width: 1.5 }
-.base { stroke: var(--ink); stroke-dasharray: 7 4; fill: none }
-.plain { stroke: var(--ink); stroke-dasharray: 2 3; fill: none }
+.multiples text { fill: var(--soft); paint-order: stroke; stroke: var(--paper); stroke-width: 3px }
+.multiples .ink { fill: var(--ink); font-weight: 600 }
+.multiples .line { stroke: var(--line); fill: none } .multiples .axis { stroke: var(--soft); fill: none }
+.multiples .front { stroke: var(--ink); fill: none; stroke-width: 1.5 }
+.multiples .base { stroke: var(--ink); stroke-dasharray: 7 4; fill: none }
+.multiples .plain { stroke: var(--ink); stroke-dasharray: 2 3; fill: none }
+.multiples a { cursor: pointer }
+.multiples a:hover circle, .multiples a:focus-visible circle { stroke: var(--ink); stroke-width: 3 }
+.multiples .touch { fill: transparent }
 """
-_DARK: Final = "svg { --ink: #e4e8ee; --soft: #9aa6b5; --line: #333c49; --paper: #14181e }"
+_DARK: Final = ".multiples { --ink: #e4e8ee; --soft: #9aa6b5; --line: #333c49; --paper: #14181e }"
 _STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 
 
@@ -74,6 +77,8 @@ class Multiples:
     """A line upright in each panel: what x is of a plain sample."""
     reference_name: str
     base_name: str
+    link: str = ""
+    """For a page: a dot leads there, ``{}`` is its label, and the page has the ``style``."""
 
     def drawn(self, panels: Sequence[Panel]) -> str:
         """The SVG file as text; ValueError where there is no dot to draw."""
@@ -99,13 +104,14 @@ class Multiples:
         legend, lines = self._legend(colours, _HEAD + tall + 14, wide)
         height = _HEAD + tall + 18 * lines + 14
         says = "; ".join(f"{p.title}: {', '.join(d.says for d in p.dots)}" for p in panels)
-        style = _STYLE + _coloured(0)
-        dark = f"@media (prefers-color-scheme: dark) {{ {_DARK} {_coloured(1)} }}"
+        role = "group" if self.link else "img"  # what is in an image cannot be reached
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="multiples" role="{role}" '
+            f'aria-labelledby="multiples-title multiples-says" '
             f'viewBox="0 0 {wide} {height}" width="{wide}" height="{height}">'
-            f'<title id="title">{escape(self.title)}</title><desc id="says">{escape(says)}</desc>'
-            f"<style>{style}{dark}</style>{''.join(parts)}{legend}</svg>\n"
+            f'<title id="multiples-title">{escape(self.title)}</title>'
+            f'<desc id="multiples-says">{escape(says)}</desc>'
+            f"{'' if self.link else f'<style>{style()}</style>'}{''.join(parts)}{legend}</svg>\n"
         )
 
     def _panel(self, panel: Panel, to: "_Places", colours: Mapping[str, int]) -> list[str]:
@@ -161,13 +167,18 @@ class Multiples:
             ring = f'<circle class="front" cx="{x:.1f}" cy="{y:.1f}" r="7"/>' if i in front else ""
             tx, ty = _free(x, y, taken, (right, floor))
             taken.append((tx, ty - 4))
-            parts.append(
+            drawn = (
                 f"<g><title>{escape(dot.says)}</title>{ring}"
                 f'<path class="{look} stroke" d="M{x:.1f} {low:.1f}V{high:.1f}"/>'
                 f'<circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
                 f'<text x="{tx:.1f}" y="{ty:.1f}" text-anchor="middle" font-size="11">'
                 f"{escape(dot.label)}</text></g>"
             )
+            if self.link:
+                to_page = escape(self.link.format(dot.label))
+                touch = f'<circle class="touch" cx="{x:.1f}" cy="{y:.1f}" r="12"/>'
+                drawn = f'<a href="{to_page}" aria-label="{escape(dot.says)}">{touch}{drawn}</a>'
+            parts.append(drawn)
         return parts
 
     def _legend(self, colours: Mapping[str, int], top: float, wide: float) -> tuple[str, int]:
@@ -188,6 +199,12 @@ class Multiples:
             )
             x += 38 + 6.6 * len(name)
         return "".join(parts), line + 1
+
+
+def style() -> str:
+    """How it looks, in the light and in the dark."""
+    dark = f"@media (prefers-color-scheme: dark) {{ {_DARK} {_coloured(1)} }}"
+    return _STYLE + _coloured(0) + dark
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> set[int]:
@@ -239,7 +256,8 @@ class _Places:
 
 def _coloured(dark: int) -> str:
     return "".join(
-        f".c{i} {{ fill: {pair[dark]} }} .c{i}.stroke {{ stroke: {pair[dark]} }}"
+        f".multiples .c{i} {{ fill: {pair[dark]} }}"
+        f".multiples .c{i}.stroke {{ stroke: {pair[dark]} }}"
         for i, pair in enumerate(_COLOURS)
     )
 
