@@ -4,7 +4,8 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeGuard
 
 import polars as pl
 
@@ -101,14 +102,21 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         raise PlanError("the table has no such column; look at the page again.")
     column = table.columns[index]
     schema = tomllib.loads(place.plan_text())["schema"]
-    of_column = _declared(schema, column.name) or {}
-    kind = query.get("kind") or next(iter(of_column), "none")
+    of_column: Mapping[str, Any] = _declared(schema, column.name) or {}
     values = table.frame.get_column(column.name)
+    wrong = opened = ""
+    try:
+        opened, of_column = _opened(place, of_column)
+    except PhalanxError as error:
+        wrong, of_column = str(error), {}
+    kind = query.get("kind") or _kind_of(of_column, values)
     text = query.get("levels", _as_text(kind, of_column) or _proposed(kind, values, column.prefix))
     classes: list[dict[str, Any]] = []
     wrong = ""
     declared: dict[str, Any] = {}
     try:
+        if kind == "dates" and not _are_days(values):
+            raise PlanError("not every value is a day as in 2024-03-31; take another kind.")
         declared = parsed(kind, text)
         classes = levels(declared, values) if declared else []
     except PhalanxError as error:
@@ -122,16 +130,20 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         "kind": kind,
         "text": text,
         "kinds": dict(KINDS),
+        "opened": opened,
         "levels": classes,
         "wrong": wrong,
         "declared": declared,
     }
 
 
+_DATE_PARTS: Final = {"day": 10, "month": 7, "year": 4, "decade": 3}
+"""So many characters of a day such as 2024-03-31 are left of each."""
 KINDS: Final[Mapping[str, str]] = {
     "none": "none: numbers and dates by their order, words by the alphabet",
     "bands": "bands of numbers: widths, each a multiple of the one before",
     "prefix": "masking of codes: how many characters are left, falling to 0",
+    "dates": "dates: which parts of a day are left, as in month, year",
     "order": "an order of words: one word on a line, from the least to the greatest",
     "tree": "a tree: one path on a line, from the value to the root, as in flu;lung;*",
 }
@@ -145,6 +157,14 @@ def parsed(kind: str, text: str) -> dict[str, Any]:
     if kind in ("bands", "prefix"):
         parts = [part for line in lines for part in line.replace(";", ",").split(",")]
         return {kind: [_number(part.strip()) for part in parts if part.strip()]}
+    if kind == "dates":
+        parts = [part.strip() for line in lines for part in line.replace(";", ",").split(",")]
+        if unknown := [part for part in parts if part and part not in _DATE_PARTS]:
+            raise PlanError(
+                f"{unknown[0]!r} is no part of a date; write some of {', '.join(_DATE_PARTS)}."
+            )
+        lengths = {_DATE_PARTS[part] for part in ("day", *parts) if part}
+        return {"prefix": [*sorted(lengths, reverse=True), 0]}
     if kind == "order":
         return {"tree": {"any": lines}}
     if kind == "tree":
@@ -170,7 +190,7 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     built = built_of(declared)
     present = values.drop_nulls()
     plain = present if isinstance(built, Bands) else present.cast(pl.String)
-    counts = plain.alias("value").value_counts()
+    counts = plain.alias("value").value_counts().sort("value")
     leaves = built.leaves(counts["value"])
     ancestors = built.ancestors(leaves)
     at = dict(zip(leaves.cast(pl.String).to_list(), range(len(leaves)), strict=True))
@@ -193,24 +213,55 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     return levels_shown
 
 
-def built_of(declared: Mapping[str, Any]) -> Hierarchy:
-    """A hierarchy as the plan would read it."""
-    from pathlib import Path
-
+def built_of(declared: Mapping[str, Any], folder: Path | None = None) -> Hierarchy:
+    """A hierarchy as the plan would read it, from a file in its folder too."""
     from phalanx.data.hierarchies.files import hierarchy_of
 
-    built: Hierarchy = hierarchy_of(dict(declared), Path())
+    built: Hierarchy = hierarchy_of(dict(declared), folder or Path())
     return built
+
+
+def _opened(place: Place, of_column: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The file that a hierarchy stands in, empty for none; and the hierarchy as it is changed here,
+    a tree from a file or of nested tables as the paths of its leaves.
+    """
+    tree = of_column.get("tree")
+    if tree is None or isinstance(tree, list) or _is_order(tree):
+        return "", of_column
+    built = built_of(of_column, place.plan_path.parent)
+    paths = [list(path) for path in built.paths] if isinstance(built, Tree) else []
+    return tree if isinstance(tree, str) else "", {"tree": paths}
+
+
+def _is_order(tree: Any) -> TypeGuard[dict[str, list[Any]]]:
+    return isinstance(tree, dict) and list(tree) == ["any"] and isinstance(tree["any"], list)
+
+
+def _kind_of(of_column: Mapping[str, Any], values: pl.Series) -> str:
+    """In which words a hierarchy was declared."""
+    if _is_order(of_column.get("tree")):
+        return "order"
+    if {*of_column.get("prefix", [1])} <= {0, *_DATE_PARTS.values()} and _are_days(values):
+        return "dates"
+    return next(iter(of_column), "none")
+
+
+def _are_days(values: pl.Series) -> bool:
+    """Whether every value is a day, as in 2024-03-31, and nothing more."""
+    texts = values.drop_nulls().cast(pl.String)
+    return bool(len(texts)) and bool(texts.str.contains(r"^\d{4}-\d{2}-\d{2}$").all())
 
 
 def _as_text(kind: str, hierarchy: Mapping[str, Any]) -> str:
     """What the plan declares, as a person would write it here."""
     if kind in ("bands", "prefix") and kind in hierarchy:
         return ", ".join(str(n) for n in hierarchy[kind])
+    if kind == "dates" and "prefix" in hierarchy:
+        return ", ".join(word for word, n in _DATE_PARTS.items() if n in hierarchy["prefix"][1:])
     tree = hierarchy.get("tree")
     if kind == "tree" and isinstance(tree, list):
         return "\n".join(";".join(map(str, path)) for path in tree)
-    if kind == "order" and isinstance(tree, dict) and isinstance(tree.get("any"), list):
+    if kind == "order" and _is_order(tree):
         return "\n".join(map(str, tree["any"]))
     return ""
 
@@ -222,6 +273,8 @@ def _proposed(kind: str, values: pl.Series, prefix: Sequence[int]) -> str:
         return ", ".join(map(str, prefix or range(min(longest, 9), -1, -1)))
     if kind == "bands":
         return "5, 10, 20"
+    if kind == "dates":
+        return "month, year"
     names = sorted(values.cast(pl.String).unique().drop_nulls().to_list())[:200]
     return "\n".join(f"{n};*" if kind == "tree" else n for n in names) if kind != "none" else ""
 

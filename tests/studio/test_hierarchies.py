@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hierarchies on the page: dates by their parts, and what stands in a file is opened again."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from phalanx.errors import PlanError
+from phalanx.studio.pages.data import KINDS, parsed
+from support.studio_cases import PLAN, opened, people
+
+COLUMN = "/data/column/2"
+TREES = {
+    "sexes.csv": "f;person;*\nm;person;*\n",
+    "sexes.toml": 'person = ["f", "m"]\n',
+}
+
+
+def with_hierarchy(declared: str) -> str:
+    """The plan with a hierarchy for sex."""
+    return PLAN.replace("[method]", f"[schema.hierarchies]\nsex = {declared}\n\n[method]")
+
+
+@pytest.mark.parametrize("file", TREES)
+def test_a_hierarchy_of_a_file_is_opened_again(tmp_path: Path, file: str) -> None:
+    """Its paths stand on the page with their classes, and the plan is as it was until it is
+    written; then the paths stand in the plan.
+    """
+    (tmp_path / file).write_text(TREES[file])
+    with opened(tmp_path, plan=with_hierarchy(f'{{ tree = "{file}" }}')) as (studio, browser):
+        found = browser.get(f"{COLUMN}.json").json()
+        assert (found["opened"], found["kind"], found["wrong"]) == (file, "tree", "")
+        assert found["text"].splitlines()[0].startswith("f;person;")
+        assert found["levels"][0]["classes"] == 2
+        assert f"<b>{file}</b>" in browser.get(COLUMN).text
+        form = {"stamp": studio.place.stamp(), "kind": "tree", "levels": found["text"]}
+        assert studio.send(browser, COLUMN, **form).status_code == 303
+        assert file not in studio.place.plan_text()
+        assert browser.get(f"{COLUMN}.json").json()["levels"] == found["levels"]
+
+
+def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
+    """The page stays, so that another hierarchy can be written."""
+    with opened(tmp_path, plan=with_hierarchy('{ tree = "gone.csv" }')) as (_, browser):
+        answer = browser.get(COLUMN)
+        assert answer.status_code == 200
+        assert "gone.csv" in answer.text
+
+
+def test_an_order_is_opened_as_an_order(tmp_path: Path) -> None:
+    """In the words in which it was written."""
+    with opened(tmp_path, plan=with_hierarchy('{ tree = { any = ["m", "f"] } }')) as (_, browser):
+        found = browser.get(f"{COLUMN}.json").json()
+        assert (found["kind"], found["text"], found["opened"]) == ("order", "m\nf", "")
+
+
+def test_dates_are_left_in_parts(tmp_path: Path) -> None:
+    """Months and years of days, written down and opened again in these words."""
+    days = [date(2024, 1, 31) + timedelta(days=i) for i in range(240)]
+    frame = people().with_columns(sex=pl.Series(days))
+    with opened(tmp_path, frame=frame) as (studio, browser):
+        found = browser.get(f"{COLUMN}.json?kind=dates&levels=month,+year").json()
+        assert found["declared"] == {"prefix": [10, 7, 4, 0]}
+        assert [level["classes"] for level in found["levels"]] == [240, 9, 1, 1]
+        form = {"stamp": studio.place.stamp(), "kind": "dates", "levels": "month, year"}
+        assert studio.send(browser, COLUMN, **form).status_code == 303
+        again = browser.get(f"{COLUMN}.json").json()
+        assert (again["kind"], again["text"]) == ("dates", "month, year")
+        assert studio.place.plan().schema().hierarchies["sex"].parameters()
+
+
+def test_what_is_no_day_has_no_parts(tmp_path: Path) -> None:
+    """Codes that look otherwise are refused here."""
+    with opened(tmp_path) as (_, browser):
+        assert "not every value is a day" in browser.get(f"{COLUMN}?kind=dates").text
+    with pytest.raises(PlanError, match="no part of a date"):
+        parsed("dates", "fortnight")
+    assert "dates" in KINDS
