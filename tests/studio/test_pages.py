@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every page, as HTML and as JSON: what it says of a plan, a table, and a series."""
 
+import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -275,3 +276,29 @@ def test_the_style_is_the_reports_too(published) -> None:
     assert style.index("--accent:") < style.index(".studio main")
     assert "{%" not in style
     assert "{{" not in style
+
+
+def test_under_every_page_stands_how_to_do_it_without_the_studio(published) -> None:
+    """A command that names what is there, and Python that can be pasted."""
+    _, browser = published
+    for path in PAGES:
+        if path.endswith("rows") or path in ("/explore/estimate", "/work/{work:int}"):
+            continue  # parts of a page; the work of one
+        by = browser.get(f"{filled(path)}.json").json()["by"]
+        page = browser.get(filled(path)).text
+        assert "The same without the studio" in page, path
+        assert by["command"].startswith("phalanx "), path
+        if (
+            "…" not in by["python"]
+            and "TABLE" not in by["python"]
+            and "publish()" not in by["python"]
+        ):
+            ast.parse(by["python"])
+
+
+@pytest.mark.parametrize("path", ["/series", "/data", "/promise", "/data/column/{index:int}"])
+def test_what_stands_under_a_page_runs(published, monkeypatch, path: str) -> None:
+    """The Python under a page runs in the plan's folder."""
+    studio, browser = published
+    monkeypatch.chdir(studio.place.plan_path.parent)
+    exec(browser.get(f"{filled(path)}.json").json()["by"]["python"], {})  # noqa: S102 - our own text

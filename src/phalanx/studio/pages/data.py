@@ -12,6 +12,7 @@ import polars as pl
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
+from phalanx.studio.pages.reproducing import of_plan
 from phalanx.studio.pages.timeline import files
 from phalanx.studio.place import Place, Table
 from phalanx.studio.planfile import ROLES, SINGLES
@@ -61,6 +62,9 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "wrong": _wrong(place),
         "risk": place.answers.get(("risk", table.key, tuple(quasi)), lambda: risk(table, quasi)),
         "rows": windows.rows(table.frame, query, table.frame.columns),
+        "by": of_plan(
+            place, "init", source_name(place), "--to", "another-plan.toml", what="schema()"
+        ),
     }
 
 
@@ -112,7 +116,6 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
     kind = query.get("kind") or _kind_of(of_column, values)
     text = query.get("levels", _as_text(kind, of_column) or _proposed(kind, values, column.prefix))
     classes: list[dict[str, Any]] = []
-    wrong = ""
     declared: dict[str, Any] = {}
     try:
         if kind == "dates" and not _are_days(values):
@@ -134,6 +137,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         "levels": classes,
         "wrong": wrong,
         "declared": declared,
+        "by": of_plan(place, "check", what="schema()"),
     }
 
 

@@ -13,6 +13,7 @@ from phalanx.errors import PhalanxError, PlanError
 from phalanx.exploration import Asked, Offer, offers
 from phalanx.plan import Plan
 from phalanx.report.promises import KNOWN_METHOD, in_words
+from phalanx.studio.pages.reproducing import of_plan
 from phalanx.studio.place import Place
 from phalanx.studio.planfile import set_method
 
@@ -36,6 +37,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "most": _most(place, plan.sections.schema_.sensitive),
         "begun": begun.get("method"),
         "known_method": KNOWN_METHOD,
+        "by": of_plan(place, "check", what="method()"),
     }
 
 

@@ -46,6 +46,15 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+STEPS_SAID: Final[Mapping[str, str]] = {
+    "read": "the table is read",
+    "encode": "every value gets its place in the order or the hierarchy of its column",
+    "group": "the method puts persons into groups",
+    "write": "the files are written into a private folder",
+    "check": "an independent check reads these very files, and refuses them or not",
+    "record": "the ledger records the release, and its folder gets its name",
+}
+"""What every step does."""
 _MOST_BARS: Final = 24
 
 
@@ -71,9 +80,10 @@ def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
     if result is not None and result.get("release"):
         result["release"] = Path(str(result["release"])).name
         result["report"] = None if result["report"] is None else Path(str(result["report"])).name
+    steps = STEPS if job.kind == "publish" else STEPS[:-1] if job.kind == "check" else ()
     return fields | {
         "result": result,
         "picture": _picture(result or {}),
         "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},
-        "all": list(STEPS if job.kind == "publish" else STEPS[:-1] if job.kind == "check" else ()),
+        "all": {step: STEPS_SAID[step] for step in steps},
     }

@@ -26,3 +26,13 @@ def shown(place: Place, path: str) -> str:
     here = place.plan_path.parent.resolve()
     near = plain.resolve().is_relative_to(here)
     return str(plain.resolve().relative_to(here)) if near else str(plain)
+
+
+def of_plan(place: Place, command_of: str, *more: str, what: str) -> dict[str, str]:
+    """What a command says of the plan, and what Python says of a part of it."""
+    plan = shown(place, str(place.plan_path))
+    words = more or (plan,)
+    return {
+        "command": command(command_of, *words),
+        "python": python(f"print(px.Plan.read({plan!r}).{what})"),
+    }

@@ -12,6 +12,7 @@ from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.figures import Figures
 from phalanx.report.promises import in_words, warnings
+from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place
 
 
@@ -33,6 +34,20 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "begun": bool(first),
         "next": None if plan is None else 1 + sum(len(s["releases"]) for s in first),
         "files": [],
+        "by": _by(place),
+    }
+
+
+def _by(place: Place) -> dict[str, str]:
+    """What else tells of the series in the ledger."""
+    ledger = shown(place, place.ledger_url())
+    url = ledger if "://" in ledger else f"sqlite:///{ledger}"
+    return {
+        "command": command("series", "list", "--ledger", ledger),
+        "python": python(
+            f"with px.Ledger.open({url!r}, create=False) as ledger:",
+            "    print(ledger.series())",
+        ),
     }
 
 
