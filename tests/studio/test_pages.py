@@ -175,7 +175,12 @@ def test_what_was_lost_is_measured(published) -> None:
     studio, browser = published
     done = studio.finish(studio.send(browser, "/release/ward/1/measure"))
     assert {"ncp", "workload"} <= {f["name"] for f in done["result"]["figures"]}
-    assert "a sample of the same size" in browser.get("/release/ward/1/compare").text
+    assert [p["attributes"] for p in done["result"]["pairs"]] == [
+        ["age", "sex"], ["age", "diagnosis"], ["sex", "diagnosis"],
+    ]  # fmt: skip
+    page = browser.get("/release/ward/1/compare").text
+    assert "a sample of the same size" in page
+    assert "Correlation kept" in page
 
 
 def test_a_release_is_checked_again(published) -> None:

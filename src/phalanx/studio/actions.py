@@ -214,7 +214,12 @@ def measure(place: Place, series: str, number: int, form: Form) -> str:
     entry, of = place.entry(series, number), place.original_source(series, number)
     if of is None:
         raise PlanError("the original table is not known here; name its file.")
-    arguments = {"folder": entry.folder, "original": of.source, "query": of.query}
+    arguments = {
+        "folder": entry.folder,
+        "original": of.source,
+        "query": of.query,
+        "identifier": place.promise(series).get("identifier"),
+    }
     title = f"What release {number} of {series} lost"
     job = place.jobs.start("measure", title, arguments, about=(series, number))
     return f"/work/{job.number}"

@@ -20,6 +20,8 @@ from phalanx.errors import PhalanxError, PlanError, ReleaseError, unusable
 from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
 from phalanx.plan import Plan
+from phalanx.report import pictures
+from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
 from phalanx.verification import gather_evidence, verify
 
@@ -121,13 +123,32 @@ def attack(
     }
 
 
-def measure(step: Step, *, folder: str, original: str, query: str | None = None) -> dict[str, Any]:
-    """What a release lost, beside a sample of the same size."""
+def measure(
+    step: Step, *, folder: str, original: str, identifier: str | None, query: str | None = None
+) -> dict[str, Any]:
+    """What a release lost, beside a sample of the same size; and what any two attributes tell of
+    each other, before and after.
+    """
     step("read")
     release = Release.read(folder)
     table = _table(release, original, query)
     step("measure")
-    return release.measure(table).to_json()
+    fields: dict[str, Any] = release.measure(table).to_json()
+    step("pairs")
+    followed = identifier if identifier in table.columns else None
+    evidence, _ = gather_evidence(
+        [release], ledger=None, originals=[table], identifier=followed, persons=False
+    )
+    use = Usefulness.of(release, evidence.microdata.get(release.number))
+    drawing = pictures.pairs(use)
+    return fields | {
+        "pairs": [
+            {"attributes": [a, b], "original": round(was, 4), "release": round(now, 4)}
+            for a, b, was, now in use.pairs
+        ],
+        "picture": "" if drawing is None else drawing.svg,
+        "why_no_pairs": use.why_not,
+    }
 
 
 def _table(release: Release, source: str, query: str | None) -> Any:
