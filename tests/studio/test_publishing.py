@@ -160,16 +160,17 @@ def test_a_point_that_was_tried_becomes_the_plan(tmp_path: Path) -> None:
     """Points are tried on another table; one is shown beside another, and written into the plan."""
     write(people(300), tmp_path / "other.csv")
     with opened(tmp_path) as (studio, browser):
-        form = {"ground": "other", "source": "other.csv", "tried": "mondrian k=4,9"}
-        done = studio.finish(studio.send(browser, "/explore", **form))
+        on = {"ground": "other", "source": "other.csv"}
+        assert studio.send(browser, "/explore", tried="mondrian k=4").status_code == 400
+        assert studio.send(browser, "/explore/ground", **on).status_code == 303
+        done = studio.finish(studio.send(browser, "/explore", tried="mondrian k=4,9"))
         assert done["state"] == "done", done
         points = {p["number"]: p for p in done["result"]["points"]}
         chosen = next(n for n, p in points.items() if p["method"].get("k") == 9)
         page = browser.get(f"/explore?points=1,{chosen}").text
         assert f"Point {chosen}: " in page
-        picture = browser.get(f"/work/{done['number']}/picture")
-        assert picture.headers["content-type"] == "image/svg+xml"
-        assert "default-src 'none'" in picture.headers["content-security-policy"]
+        assert f'<a href="/explore?points={chosen},1#beside"' in page
+        assert '<a href="/explore?points=1#beside"' in browser.get("/explore").text
         adopted = {"stamp": studio.place.stamp(), "point": str(chosen)}
         answer = studio.send(browser, f"/work/{done['number']}/adopt", **adopted)
         assert answer.status_code == 303

@@ -12,7 +12,7 @@ from phalanx.profile.proposal import propose_plan, slug
 from phalanx.profile.table import profile
 from phalanx.studio import planfile
 from phalanx.studio.pages import attack as attack_page
-from phalanx.studio.pages import data
+from phalanx.studio.pages import data, sliders
 from phalanx.studio.pages import explore as explore_page
 from phalanx.studio.pages import promise as promise_page
 from phalanx.studio.place import Original, Place
@@ -120,16 +120,30 @@ def series(place: Place, form: Form) -> str:
     return "/promise"
 
 
+def ground(place: Place, form: Form) -> str:
+    """Say on what points are tried; another table is read, and no copy is kept on disk."""
+    chosen = form.get("ground", "")
+    if chosen not in sliders.GROUNDS:
+        raise PlanError("there is no such choice; choose one of the page.")
+    source = _named(place, form)[0] if chosen == "other" else None
+    if source is not None:
+        read_source(source, drop=None)
+    place.ground = (chosen, source)
+    return "/explore"
+
+
 def explore(place: Place, form: Form) -> str:
-    """Begin to try points: on what is out already, on another table, or on the table itself."""
-    plan, ground = place.plan(), form.get("ground", "released")
-    other = [_named(place, form)[0]] if ground == "other" else []
+    """Begin to try points on what was chosen."""
+    plan, (on, source) = place.plan(), place.ground
+    if on == "other" and source is None:
+        raise PlanError("no table is named to try points on; name one first.")
+    other = [source] if on == "other" else []
     tried = [line.strip() for line in form.get("tried", "").splitlines() if line.strip()]
     arguments = {
         "plan": str(place.plan_path),
         "tried": tried,
         "surrogate": other,
-        "on_the_table": ground == "table",
+        "on_the_table": on == "table",
     }
     job = place.jobs.start("explore", f"Points of {plan.name}", arguments)
     return f"/work/{job.number}"

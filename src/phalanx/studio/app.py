@@ -23,6 +23,7 @@ from phalanx.studio.pages import (
     handover,
     promise,
     publishing,
+    sliders,
     timeline,
 )
 from phalanx.studio.place import Place
@@ -40,6 +41,7 @@ PAGES: Final[Mapping[str, tuple[str, Make]]] = {
     "/data/column/{index:int}": ("column", data.hierarchy),
     "/promise": ("promise", promise.page),
     "/explore": ("explore", explore.page),
+    "/explore/estimate": ("estimate", sliders.estimate),
     "/publish": ("publish", publishing.page),
     "/work/{work:int}": ("work", publishing.work),
     f"{_RELEASE}/compare": ("compare", compare.page),
@@ -57,6 +59,7 @@ ACTIONS: Final[Mapping[str, Do]] = {
     "/promise": actions.promise,
     "/series": actions.series,
     "/explore": actions.explore,
+    "/explore/ground": actions.ground,
     "/work/{work:int}/adopt": actions.adopt,
     "/check": actions.check,
     "/publish": actions.publish,
@@ -77,9 +80,6 @@ def make_app(place: Place, host: str, announce: Callable[[str], None]) -> Door:
         routes.append(Route(f"{path}.json", _page(place, None, make)))
     routes += [Route(path, _action(place, do), methods=["POST"]) for path, do in ACTIONS.items()]
     routes.append(Route(f"{_RELEASE}/report", _alone(place, handover.report, "text/html")))
-    routes.append(
-        Route("/work/{work:int}/picture", _alone(place, explore.picture, "image/svg+xml"))
-    )
     routes += [Route(f"/static/{name}", _static(name)) for name in rendering.STATIC]
     refused: Any = dict.fromkeys((HTTPException, PhalanxError, OSError), _refused(place))
     return Door(

@@ -39,6 +39,14 @@ class Original:
     query: str | None = None
 
 
+def mark(source: str) -> tuple[Any, ...]:
+    """Another one where a file is another one; empty for a database, which is asked once."""
+    if "://" in source or not Path(source).is_file():
+        return ()
+    seen = Path(source).stat()
+    return (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+
+
 class Remembered:
     """The newest answers to questions that are asked again and again; each is computed once."""
 
@@ -77,6 +85,11 @@ class Place:
     answers: Remembered = field(default_factory=lambda: Remembered(64))
     """What pages compute of tables and releases that do not change."""
     _releases: Remembered = field(default_factory=lambda: Remembered(8))
+    estimators: Remembered = field(default_factory=lambda: Remembered(2))
+    """What answers sliders, by what it answers on."""
+    foreign: str | None = None
+    """What somebody else published, and a person brought to be checked."""
+    _ground: tuple[str, str | None] | None = None
 
     @property
     def has_plan(self) -> bool:
@@ -172,13 +185,22 @@ class Place:
             return Original(plan.source_path(), plan.query)
         return None
 
+    @property
+    def ground(self) -> tuple[str, str | None]:
+        """On what points are tried: as somebody said, or the last release, or a table that is still
+        to be named; and that table.
+        """
+        chosen = self._ground or ("released", None)
+        nothing = chosen[0] == "released" and not self.entries(self.plan().name)
+        return ("other", None) if nothing else chosen
+
+    @ground.setter
+    def ground(self, chosen: tuple[str, str | None]) -> None:
+        self._ground = chosen
+
     def _read(self, of: Original, texts: tuple[str, ...]) -> Table:
         """A table, read again only where its file changed; a query is asked once."""
-        mark: tuple[Any, ...] = ()
-        if "://" not in of.source and Path(of.source).is_file():
-            seen = Path(of.source).stat()
-            mark = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
-        key = (of.source, of.query, texts, mark)
+        key = (of.source, of.query, texts, mark(of.source))
 
         def read() -> Table:
             frame = read_source(of.source, query=of.query, drop=None, text=texts)

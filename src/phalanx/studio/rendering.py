@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from phalanx.errors import PhalanxError
+from phalanx.report import multiples
 from phalanx.studio.place import Place
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def static(name: str) -> bytes:
     if name != "style.css":
         return style
     report = (files("phalanx.report") / "templates" / "release.html").read_text(encoding="utf-8")
-    return report.partition("<style>")[2].partition("</style>")[0].encode() + style
+    theirs = report.partition("<style>")[2].partition("</style>")[0] + multiples.style()
+    return theirs.encode() + style
 
 
 def render(
@@ -47,14 +49,7 @@ def render(
 
 def _standing(place: Place) -> dict[str, Any]:
     """What the top of every page shows: the plan, and the newest release of its series."""
-    standing: dict[str, Any] = {"plan": None, "series": None, "newest": 0, "working": 0}
-    standing["working"] = len(
-        [
-            job
-            for job in place.jobs.of("check", "publish", "explore", "verify", "attack", "measure")
-            if job.state == "running"
-        ]
-    )
+    standing: dict[str, Any] = {"plan": None, "series": None, "newest": 0}
     try:
         if place.has_plan:
             plan = place.plan()

@@ -75,7 +75,7 @@ def explore(
         plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=tell
     )
     head, rows = exploration.table()
-    picture = exploration.picture() if exploration.adversaries else ""
+    picture = exploration.picture(link="?points={}#beside") if exploration.adversaries else ""
     fields: dict[str, Any] = exploration.to_json()
     return fields | {"picture": picture, "head": head, "rows": rows}
 

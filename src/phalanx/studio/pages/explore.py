@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from phalanx.errors import PlanError
+from phalanx.studio.pages import sliders
 from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place
 
@@ -16,6 +17,8 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     tried = [job.to_json() for job in place.jobs.of("explore")]
     done = next((job for job in tried if job["result"] is not None), None)
     chosen = [part for part in query.get("points", "").split(",") if part.isdecimal()][:2]
+    last = "".join(f"{number}," for number in chosen[-1:])  # whose card stays beside the next one
+    picture = "" if done is None else done["result"]["picture"]
     points = [] if done is None else done["result"]["points"]
     return {
         "stamp": place.stamp(),
@@ -23,8 +26,10 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "released": len(place.entries(plan.name)),
         "running": [job for job in tried if job["state"] == "running"],
         "done": done,
+        "picture": picture.replace('href="?points=', f'href="/explore?points={last}'),
         "beside": [p for p in points if str(p["number"]) in chosen],
         "chosen": chosen,
+        "sliders": sliders.page(place, query),
         "runs": [job.to_json() for job in place.jobs.of("check")],
         "by": {
             "command": command("explore", name),
@@ -41,8 +46,3 @@ def point(place: Place, work: int, number: int) -> Mapping[str, Any]:
             method: Mapping[str, Any] = each["method"]
             return method
     raise PlanError("there is no such point that could be published; choose another one.")
-
-
-def picture(place: Place, work: int) -> str:
-    """The picture of some points, an SVG file of its own."""
-    return str((place.jobs.get(work).result or {}).get("picture") or "<svg/>")

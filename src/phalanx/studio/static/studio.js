@@ -1,4 +1,5 @@
-// What plain forms cannot do: turning pages of a long table by keys and by the wheel.
+// What plain forms cannot do: turning pages of a long table by keys and by the wheel, and the figure
+// at which a slider stands.
 "use strict";
 function move(slider, rows) {
   const before = slider.value;
@@ -20,3 +21,10 @@ document.addEventListener("wheel", (event) => {
   if (!slider || !event.target.closest("#rows table.rows") || !event.deltaY) return;
   if (move(slider, 3 * Math.sign(event.deltaY))) event.preventDefault();
 }, { passive: false });
+document.addEventListener("input", (event) => {
+  const slider = event.target;
+  if (!slider.dataset || !slider.dataset.steps) return;
+  const figure = slider.dataset.steps.split("|")[slider.value] || "none";
+  slider.setAttribute("aria-valuetext", figure);
+  slider.nextElementSibling.textContent = figure;
+});
