@@ -12,7 +12,7 @@ from phalanx.profile.proposal import propose_plan, slug
 from phalanx.profile.table import profile
 from phalanx.studio import planfile
 from phalanx.studio.pages import attack as attack_page
-from phalanx.studio.pages import data, sliders
+from phalanx.studio.pages import checking, data, handover, sliders
 from phalanx.studio.pages import explore as explore_page
 from phalanx.studio.pages import promise as promise_page
 from phalanx.studio.place import Original, Place
@@ -209,6 +209,35 @@ def verify(place: Place, series: str, number: int, form: Form) -> str:
     arguments = {"folders": [e.folder for e in entries], "ledger": place.ledger_url()}
     title = f"Check of release {number} of {series}"
     job = place.jobs.start("verify", title, arguments, about=(series, number))
+    return f"/work/{job.number}"
+
+
+def bring_foreign(place: Place, form: Form) -> str:
+    """Name what somebody else published: a table that is read, or a release folder."""
+    named, _ = _named(place, form)
+    if "://" in named:
+        raise PlanError("what is checked is a file or a folder; write the table to a file first.")
+    if not Path(named).is_dir():
+        checking.columns(named)
+    place.foreign = named
+    return "/verify"
+
+
+def check_foreign(place: Place, form: Form) -> str:
+    """Begin to check what somebody else published."""
+    arguments = checking.arguments(place, form)
+    title = f"Check of {Path(arguments['source']).name}"
+    job = place.jobs.start("foreign", title, arguments)
+    return f"/work/{job.number}"
+
+
+def report(place: Place, series: str, number: int, form: Form) -> str:
+    """Begin to write the page for those who receive a release."""
+    folders = [entry.folder for entry in place.up_to(series, number)]
+    to = handover.report_path(place, series, number, "external")
+    title = f"The page for those who receive release {number} of {series}"
+    arguments = {"folders": folders, "to": str(to)}
+    job = place.jobs.start("report", title, arguments, about=(series, number))
     return f"/work/{job.number}"
 
 

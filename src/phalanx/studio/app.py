@@ -2,6 +2,7 @@
 """The addresses of the studio: a page for each, the same as JSON, and what a form may change."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -17,6 +18,7 @@ from phalanx.studio import actions, rendering
 from phalanx.studio.door import Door
 from phalanx.studio.pages import (
     attack,
+    checking,
     compare,
     data,
     explore,
@@ -43,6 +45,7 @@ PAGES: Final[Mapping[str, tuple[str, Make]]] = {
     "/explore": ("explore", explore.page),
     "/explore/estimate": ("estimate", sliders.estimate),
     "/publish": ("publish", publishing.page),
+    "/verify": ("checking", checking.page),
     "/work/{work:int}": ("work", publishing.work),
     f"{_RELEASE}/compare": ("compare", compare.page),
     f"{_RELEASE}/compare/rows": ("beside", compare.rows),
@@ -63,9 +66,12 @@ ACTIONS: Final[Mapping[str, Do]] = {
     "/work/{work:int}/adopt": actions.adopt,
     "/check": actions.check,
     "/publish": actions.publish,
+    "/verify/bring": actions.bring_foreign,
+    "/verify": actions.check_foreign,
     "/work/{work:int}/cancel": actions.cancel,
     f"{_RELEASE}/original": actions.original,
     f"{_RELEASE}/verify": actions.verify,
+    f"{_RELEASE}/report": actions.report,
     f"{_RELEASE}/attack": actions.attack,
     f"{_RELEASE}/measure": actions.measure,
 }
@@ -79,7 +85,9 @@ def make_app(place: Place, host: str, announce: Callable[[str], None]) -> Door:
         routes.append(Route(path, _page(place, template, make)))
         routes.append(Route(f"{path}.json", _page(place, None, make)))
     routes += [Route(path, _action(place, do), methods=["POST"]) for path, do in ACTIONS.items()]
-    routes.append(Route(f"{_RELEASE}/report", _alone(place, handover.report, "text/html")))
+    for audience, path in handover.REPORTS_SHOWN.items():
+        shown = partial(handover.report, place, audience=audience)
+        routes.append(Route(f"{_RELEASE}{path}", _alone(shown)))
     routes += [Route(f"/static/{name}", _static(name)) for name in rendering.STATIC]
     refused: Any = dict.fromkeys((HTTPException, PhalanxError, OSError), _refused(place))
     return Door(
@@ -117,14 +125,14 @@ def _action(place: Place, do: Do) -> Endpoint:
     return endpoint
 
 
-def _alone(place: Place, text: Callable[..., str], kind: str) -> Endpoint:
-    """A report or a picture as it is: a document of its own, in which nothing runs."""
+def _alone(text: Callable[..., str]) -> Endpoint:
+    """A report as it is: a document of its own, in which nothing runs."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
     async def endpoint(request: Request) -> Response:
-        content = await run_in_threadpool(lambda: text(place, **request.path_params))
+        content = await run_in_threadpool(lambda: text(**request.path_params))
         headers = {"content-security-policy": policy}
-        return Response(content, media_type=kind, headers=headers)
+        return Response(content, media_type="text/html", headers=headers)
 
     return endpoint
 

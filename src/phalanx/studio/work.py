@@ -10,6 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from phalanx.plan import Plan
 from phalanx.report import pictures
 from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
-from phalanx.verification import gather_evidence, verify
+from phalanx.verification import gather_evidence, verify, verify_table
 
 Step = Callable[[str], None]
 
@@ -84,6 +85,34 @@ def check_again(step: Step, *, folders: Sequence[str], ledger: str) -> dict[str,
     """Verify releases from their files, against the ledger."""
     step("check")
     return verify(list(folders), ledger=ledger).to_json()
+
+
+def check_foreign(
+    step: Step,
+    *,
+    source: str,
+    folder: bool,
+    quasi: Sequence[str] = (),
+    sensitive: str | None = None,
+    group: str | None = None,
+    bounds: Mapping[str, int | str] | None = None,
+) -> dict[str, Any]:
+    """Check somebody else's release folder or table; ``asked``: whether it could fail."""
+    step("check")
+    if folder:
+        return verify(source).to_json() | {"asked": True}
+    limits: dict[str, Any] = dict(bounds or {})
+    verification = verify_table(source, quasi=quasi, sensitive=sensitive, group=group, **limits)
+    return verification.to_json() | {"asked": bool(limits)}
+
+
+def report(step: Step, *, folders: Sequence[str], to: str) -> dict[str, Any]:
+    """Write the page for those who receive the last of these releases."""
+    step("read")
+    *earlier, last = (Release.read(folder) for folder in folders)
+    step("write")
+    page = replace(last, _earlier=earlier).report(to, audience="external")
+    return {"page": page.name, "digest": last.digest}
 
 
 def attack(
@@ -172,6 +201,8 @@ WORK: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
     "publish": publish,
     "explore": explore,
     "verify": check_again,
+    "foreign": check_foreign,
+    "report": report,
     "attack": attack,
     "measure": measure,
 }

@@ -3,13 +3,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from phalanx.errors import ReleaseError
 from phalanx.report.promises import in_words, warnings
 from phalanx.series.staging import REPORTS
 from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place
+
+REPORTS_SHOWN: Final[Mapping[str, str]] = {"internal": "/report", "external": "/report/external"}
+"""Where each report is shown, by whom it is for."""
 
 
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
@@ -25,6 +28,10 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         ("Check it against the ledger", command("verify", folder, "--ledger", ledger)),
         ("See the series", command("series", "show", series, "--ledger", ledger)),
         ("Play every adversary", command("attack", "all", folder, "--original", "TABLE")),
+        (
+            "Write the page for those who receive it",
+            command("report", folder, "--for", "external", "--to", f"{Path(folder).name}.html"),
+        ),
         ("Draw tables from it", command("draw", folder)),
     ]
     if by_plan:
@@ -41,7 +48,10 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "warnings": [
             {"headline": head, "sentence": sentence} for head, sentence in warnings(manifest)
         ],
-        "has_report": report_path(place, series, number).is_file(),
+        "reports": {
+            audience: _name(report_path(place, series, number, audience))
+            for audience in REPORTS_SHOWN
+        },
         "plan": place.plan_text() if by_plan else None,
         "commands": [{"what": what, "command": text} for what, text in commands],
         "by": {
@@ -51,15 +61,21 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     }
 
 
-def report_path(place: Place, series: str, number: int) -> Path:
-    """Where the report of a release is."""
+def _name(path: Path) -> str | None:
+    """What a file is called; None where it is not there."""
+    return path.name if path.is_file() else None
+
+
+def report_path(place: Place, series: str, number: int, audience: str) -> Path:
+    """Where the report of a release for an audience is."""
     folder = Path(place.entry(series, number).folder)
-    return folder.parent / REPORTS / f"{folder.name}.html"
+    kind = "" if audience == "internal" else f".{audience}"
+    return folder.parent / REPORTS / f"{folder.name}{kind}.html"
 
 
-def report(place: Place, series: str, number: int) -> str:
+def report(place: Place, series: str, number: int, audience: str) -> str:
     """The report as it was written; ReleaseError where it is not there."""
     try:
-        return report_path(place, series, number).read_text(encoding="utf-8")
+        return report_path(place, series, number, audience).read_text(encoding="utf-8")
     except OSError:
-        raise ReleaseError("the report is not where it was written; verify it instead.") from None
+        raise ReleaseError("the report is not where it was written; write it again.") from None
