@@ -73,8 +73,11 @@ def run(rows: int, folder: Path) -> None:
         "rows of the table": lambda i: f"/data/rows?from={1 + i * rows // ASKED}",
         "the page Data": lambda i: f"/data?from={1 + i * rows // ASKED}",
         "figures of a promise": lambda i: f"/promise?method=mondrian&k={2 + i}",
+        "an estimate of a method": lambda i: f"/explore/estimate?method=mondrian&step.k={i % 19}",
         "classes of a hierarchy": lambda i: f"/data/column/1?kind=bands&levels={1 + i}",
     }
+    place.ground = ("table", None)
+    timed(opener, origin + "/explore?method=mondrian")
     for name, path in sliders.items():
         found = [timed(opener, origin + path(i)) for i in range(ASKED)]
         print(f"{rows:>9,} rows: {name:<31} {median(found):6.3f} s, slowest {max(found):6.3f} s")

@@ -20,10 +20,10 @@ import phalanx as px
 from phalanx.demo import panel
 from phalanx.studio.place import Place
 from support.chromium import browser, served
-from support.studio_cases import PLAN, Studio, people, studio_on, write
+from support.studio_cases import PLAN, Studio, adult, people, studio_on, write
 
 pytestmark = pytest.mark.slow
-PAGES = ("", "data", "data/column/1", "promise", "explore", "publish")
+PAGES = ("", "data", "data/column/1", "promise", "explore?method=mondrian", "publish", "verify")
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +132,77 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
     assert plan.publish().verify().holds
 
 
+def test_all_steps_on_adult(chromium: Any, tmp_path: Path) -> None:
+    """Adult from a file to a page for those who receive it: roles are clicked, a slider is moved by
+    keys, a point of the comparison is taken by a click, and somebody else checks the table.
+    """
+    write(adult(), tmp_path / "adult.csv")
+    write(adult().sample(fraction=0.5, seed=1), tmp_path / "last-year.csv")
+    roles = ["identifier", "quasi", "quasi", "quasi", "quasi", "quasi", "sensitive"]
+    with served(Place(tmp_path / "plan.toml")) as addresses:
+        page = enter(chromium, addresses[-1], viewport={"width": 1000, "height": 750})
+        page.fill("#source", "adult.csv")
+        page.click("text=propose a plan")
+        page.wait_for_url("**/data")
+        for i in (6, 0, 1, 2, 3, 4, 5):
+            if not page.is_checked(f"#role-{i}-{roles[i]}"):
+                with page.expect_response(lambda answer: answer.url.endswith("/data")):
+                    page.check(f"#role-{i}-{roles[i]}")
+                page.wait_for_timeout(300)  # until the answer stands on the page
+        shown(page, "main").to_contain_text(re.compile("Somebody who knows .*education"))
+        page.goto(f"{page.origin}/promise")
+        page.fill("#mondrian-k", "10")
+        page.fill("#mondrian-l", "2")
+        shown(page, "#preview-mondrian").to_contain_text("at least 10")
+        page.click("#offer-mondrian button")
+        page.wait_for_load_state()
+        page.goto(f"{page.origin}/explore")
+        page.check("input[value=other]")
+        page.fill("#source", "last-year.csv")
+        page.click("text=Try on this")
+        shown(page, "#estimate").to_contain_text("one of at least 10", timeout=60_000)
+        page.locator("#step-k").press("ArrowRight")
+        shown(page, "output[for=step-k]").to_have_text("11")
+        shown(page, "#estimate").to_contain_text("one of at least 11")
+        picture(page, "studio-explore")
+        page.fill("#tried", "mondrian k=25 l=2")
+        page.click("button:has-text('Try them')")
+        done(page)
+        page.click("text=See the points")
+        page.locator(".multiples a").last.locator("circle").first.click()
+        page.click("#beside >> text=Write it into the plan")
+        page.wait_for_url("**/promise")
+        assert page.input_value("#mondrian-k") == "25"
+        page.goto(f"{page.origin}/publish")
+        page.check("input[name=sure]")
+        page.click("button:has-text('Publish release 1')")
+        done(page)
+        page.click("#work >> text=Compare")
+        page.click("text=Measure it beside")
+        done(page)
+        shown(page, "main").to_contain_text("Correlation kept")
+        page.click("nav >> text=Attack")
+        page.click("section[aria-labelledby=name-linkage] button")
+        done(page)
+        page.click("nav >> text=Hand over")
+        page.click("text=Write it")
+        done(page)
+        page.click("text=Open it")
+        assert "release 1" in page.inner_text("h1")
+        page.goto(f"{page.origin}/verify")
+        (table,) = (tmp_path / "releases" / "adult-1").glob("*.csv")
+        page.fill("#source", str(table))
+        page.click("text=Look at it")
+        page.check("input[name='quasi.0']")
+        page.fill("#bound-k", "2")
+        page.click("text=Check it")
+        done(page)
+        assert page.complaints == []
+    release = px.Plan.read(tmp_path / "plan.toml").publish()
+    assert release.verify().holds
+    assert release.manifest.method["k"] == 25
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Studio, list[str]]]:
     """A served studio whose first release is out."""
@@ -214,6 +285,25 @@ def test_contrast_and_labels_would_be_seen(chromium: Any, published: Any) -> Non
     )
     assert len(page.evaluate(CONTRAST)) == 1
     assert len(page.evaluate(LABELS)) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(chromium: Any, published: Any, scheme: str) -> None:
+    """Deque's axe-core, on every page: no issue that it calls serious or critical; and it finds
+    one that is made.
+    """
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    source = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    _, addresses = published
+    page = enter(chromium, addresses[-1], color_scheme=scheme)
+    run = "async () => (await axe.run()).violations.map((v) => [v.impact, v.id, v.nodes[0].html])"
+    for path in EVERY:
+        page.goto(f"{page.origin}/{path}")
+        page.evaluate(source)
+        found = [v for v in page.evaluate(run) if v[0] in ("serious", "critical")]
+        assert found == [], path
+    page.evaluate("document.getElementById('main').insertAdjacentHTML('beforeend', '<input>')")
+    assert [v[1] for v in page.evaluate(run) if v[0] == "critical"] == ["label"]
 
 
 def test_a_role_is_chosen_by_keys_alone(chromium: Any, published: Any) -> None:

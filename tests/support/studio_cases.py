@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A studio for tests: a plan about made-up people, and a browser that came in by the door."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 from starlette.testclient import TestClient
 
@@ -51,6 +53,25 @@ def people(rows: int = 240) -> pl.DataFrame:
             "note": [None if i % 3 else "seen" for i in range(rows)],
         }
     )
+
+
+def adult() -> pl.DataFrame:
+    """Adult's complete rows from the folder that PHALANX_DATA names, or made-up rows like them."""
+    path = Path(os.environ.get("PHALANX_DATA", ""), "adult.parquet")
+    names = ["row_id", "age", "workclass", "education", "race", "sex", "occupation"]
+    if path.is_file():
+        return pl.read_parquet(path).filter("complete").select(names)
+    draw = np.random.default_rng(20)
+    rows = 1000
+    words = {
+        "workclass": ["Private", "Self-emp", "Local-gov", "State-gov"],
+        "education": ["Some-college", "HS-grad", "Bachelors", "Masters", "11th"],
+        "race": ["White", "Black", "Asian-Pac-Islander", "Other"],
+        "sex": ["Male", "Female"],
+        "occupation": ["Craft-repair", "Sales", "Exec-managerial", "Other-service", "Tech-support"],
+    }
+    frame = {"row_id": np.arange(rows), "age": draw.integers(17, 91, rows)}
+    return pl.DataFrame(frame | {name: draw.choice(of, rows) for name, of in words.items()})
 
 
 def write(frame: pl.DataFrame, path: Path) -> Path:
