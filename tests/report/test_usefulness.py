@@ -9,7 +9,13 @@ import pytest
 
 import phalanx as px
 from phalanx.report import usefulness
-from phalanx.report.pictures import distributions, pairs, questions, risk_over_series
+from phalanx.report.pictures import (
+    distributions,
+    of_two_values,
+    pairs,
+    questions,
+    risk_over_series,
+)
 from phalanx.report.usefulness import Distribution, Usefulness
 
 SCHEMA = px.Schema(quasi=["age", "sex", "job"], sensitive="ill")
@@ -112,17 +118,25 @@ def test_pictures_say_every_figure() -> None:
     """Each bar, mark, dot and line in words, and none where there is nothing to draw."""
     use = Usefulness(
         inside=True,
-        distributions=(Distribution("a<b", ("x", "y&"), (0.25, 0.75), (0.5, 0.5)),),
+        distributions=(
+            Distribution("a<b", ("x", "y&", "z"), (0.25, 0.5, 0.25), (0.5, 0.25, 0.25)),
+            Distribution("sex", ("f", "m>"), (0.25, 0.75), (0.5, 0.5)),
+            Distribution("all alike", ("x",), (1.0,), (1.0,)),
+        ),
         pairs=(("age", "sex", 0.4, 0.1),),
         errors=(0.1, 0.2, 3.0),
         sample_errors=(0.05, 0.1, 0.3),
     )
     (drawn,) = distributions(use)
     assert (
-        "x: 25.0%, original 50.0%; y&amp;: 75.0%, original 50.0%" in drawn.svg
+        "x: 25.0%, original 50.0%; y&amp;: 50.0%, original 25.0%; z" in drawn.svg
         and drawn.title == "a<b"
     )
-    assert drawn.svg.count('class="bar"') == drawn.svg.count('class="mark"') == 2
+    assert drawn.svg.count('class="bar"') == drawn.svg.count('class="mark"') == 3
+    two = of_two_values(use).svg
+    assert "sex: m&gt;: 75.0%, original 50.0%" in two and "alike" not in two
+    assert two.count('class="bar"') == two.count('class="mark"') == 1
+    assert of_two_values(Usefulness(inside=False)) is None
     assert "a&lt;b" in drawn.svg and "<b" not in drawn.svg
     assert "age and sex: 0.400 in the original, 0.100 released" in pairs(use).svg
     assert "this release: half of the questions are off by at most 20.0%" in questions(use).svg

@@ -195,11 +195,16 @@ def regulators_table(classes: Classes | None) -> dict[str, Any] | None:
 
 def _pictures(releases: Sequence[Release], use: Usefulness) -> list[pictures.Picture]:
     """What people look at; each names released values only, and escapes what it shows."""
-    drawn = [*pictures.distributions(use), pictures.pairs(use), pictures.questions(use)]
-    if len(releases) > 1:
+    drawn = [
+        *pictures.distributions(use),
+        pictures.of_two_values(use),
+        pictures.pairs(use),
+        pictures.questions(use),
+    ]
+    if len(releases) > 2:  # a picture of two bars is none
         by_release = [(r.number, Classes.of_form(r.form)) for r in releases]
         known = [(number, c) for number, c in by_release if c is not None and c.rows]
-        if len(known) > 1:
+        if len(known) > 2:
             worst, mean = [c.worst for _, c in known], [c.average for _, c in known]
             drawn.append(pictures.risk_over_series(worst, mean, [n for n, _ in known]))
     return [picture for picture in drawn if picture is not None]

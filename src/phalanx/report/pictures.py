@@ -32,8 +32,11 @@ class Picture:
 
 
 def distributions(use: Usefulness) -> list[Picture]:
-    """Released shares as bars, and beside each a mark: the original's, or of even intervals."""
-    other = "original" if use.inside else "evenly filled intervals"
+    """Released shares as bars, and beside each a mark: the original's, or of even intervals; of
+    attributes of more than two values.
+    """
+    other = _beside(use)
+    several = [one for one in use.distributions if len(one.labels) > 2]
     return [
         Picture(
             one.name,
@@ -42,9 +45,42 @@ def distributions(use: Usefulness) -> list[Picture]:
                 f"share-{i}", f"Shares of {one.name}", one.labels, one.released, one.beside, other
             ),
         )
-        for i, one in enumerate(use.distributions[:MOST])
-        if one.labels
+        for i, one in enumerate(several[:MOST])
     ]
+
+
+def of_two_values(use: Usefulness) -> Picture | None:
+    """All attributes of two values in one picture, a bar for each: how many have the second one."""
+    two = [one for one in use.distributions if len(one.labels) == 2][:MOST]
+    if not two:
+        return None
+    other, left, step = _beside(use), 140, 26
+    room = _WIDE - left - 48
+    parts, lines = [], []
+    for i, one in enumerate(two):
+        top, share = 6 + step * i, one.released[1]
+        name, says = f"{one.name}: {one.labels[1]}", percent(share)
+        parts.append(_text(left - 8, top + 13, _cut(name, 20), "end"))
+        if one.beside:
+            says += f", {other} {percent(one.beside[1])}"
+        lines.append(f"{name}: {says}")
+        parts.append(
+            f'<rect class="bar" x="{left}" y="{top}" width="{room * share:.1f}" height="17">'
+            f"<title>{escape(lines[-1])}</title></rect>"
+        )
+        parts.append(_text(left + room * share + 8, top + 13, percent(share)))
+        if one.beside:
+            x = left + room * one.beside[1]
+            parts.append(f'<path class="mark" d="M{x:.1f} {top - 2}v21"/>')
+    bottom = 6 + step * len(two)
+    parts.append(f'<path class="axis" d="M{left} 2V{bottom - 4}"/>')
+    under = "share of the second value" + (f"; marks: {other}" if two[0].beside else "")
+    drawn = _svg("two", "Attributes of two values", lines, parts, bottom)
+    return Picture("Attributes of two values", under, drawn)
+
+
+def _beside(use: Usefulness) -> str:
+    return "original" if use.inside else "evenly filled intervals"
 
 
 def risk_over_series(
@@ -166,20 +202,25 @@ def _bars(
     return _svg(key, title, lines, parts)
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= 12 else label[:11] + "…"
+def _cut(label: str, most: int = 12) -> str:
+    return label if len(label) <= most else label[: most - 1] + "…"
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _svg(key: str, title: str, lines: Sequence[str], parts: Sequence[str]) -> str:
+def _svg(
+    key: str, title: str, lines: Sequence[str], parts: Sequence[str], tall: int = _TALL
+) -> str:
     return (
-        f'<svg role="img" aria-labelledby="{key}-title {key}-says" viewBox="0 0 {_WIDE} {_TALL}">'
+        f'<svg role="img" aria-labelledby="{key}-title {key}-says" viewBox="0 0 {_WIDE} {tall}">'
         f'<title id="{key}-title">{escape(title)}</title>'
         f'<desc id="{key}-says">{escape("; ".join(lines))}</desc>{"".join(parts)}</svg>'
     )
 
 
-__all__ = ["Distribution", "Picture", "distributions", "pairs", "questions", "risk_over_series"]
+__all__ = [
+    "Distribution", "Picture", "distributions", "of_two_values", "pairs", "questions",
+    "risk_over_series",
+]  # fmt: skip
