@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from phalanx import demo
+from phalanx.cli.demo import _typed
 from phalanx.errors import ExtraError, ReleaseError
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "demo.svg"
@@ -102,6 +104,25 @@ def test_the_picture_shows_what_was_found(shown) -> None:
         r"!\[([^]]*)\]\(docs/pictures/demo.svg\)", (PICTURE.parents[2] / "README.md").read_text()
     )
     assert re.findall(r"\d[\d,]*\d", described) == [f"{n:,}" for n in numbers[1:4]]
+
+
+@panel_is_there
+def test_what_is_lost_is_shown(shown) -> None:
+    """Beside whom each way exposes, how wide its intervals are."""
+    assert all(0 < o.loss < 1 for o in shown[0].outcomes)
+    assert [set(m) >= {"loss"} for m in shown[0].to_json()["methods"]] == [True] * 3
+
+
+def test_what_it_ends_with_works_as_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that is printed begins as the demo was called: by its path from a clone, and by
+    its name where that is on the path.
+    """
+    monkeypatch.setattr(sys, "argv", [".venv/bin/phalanx", "demo"])
+    assert _typed() == ".venv/bin/phalanx"
+    monkeypatch.setattr(shutil, "which", {"phalanx": "/usr/bin/phalanx"}.get)
+    assert _typed() == ".venv/bin/phalanx"
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/phalanx", "demo"])
+    assert _typed() == "phalanx"
 
 
 @panel_is_there

@@ -27,6 +27,7 @@ from phalanx.methods.base import Method
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.mondrian.method import Mondrian
 from phalanx.release.folder import Release
+from phalanx.report.figures import Figures
 from phalanx.series.series import Series
 from phalanx.verification import gather_evidence
 
@@ -49,6 +50,8 @@ class Outcome:
     exposed_by_person: int
     counterfeits: Sequence[int]
     suppressed_rows: Sequence[int]
+    loss: float
+    """The mean width of an interval over all attributes and releases, as a share of the values."""
     verified: bool
     seconds: float
 
@@ -168,6 +171,7 @@ def _one_way(
             exposed_by_person=by_person.exposed,
             counterfeits=[p.counterfeits for p in published],
             suppressed_rows=[sum((p.suppressed_rows or {}).values()) for p in published],
+            loss=sum(Figures.of(release).loss for release in releases) / len(releases),
             verified=all(v.holds for v in verdicts),
             seconds=time.perf_counter() - began,
         ),

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx demo``: the main job on a real panel of people, three ways."""
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +23,7 @@ def demo(
     from its files.
 
     Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box,
-    exposed_by_person, persons, counterfeits, suppressed_rows, verified, seconds), report, picture,
+    exposed_by_person, persons, counterfeits, suppressed_rows, loss, verified, seconds), report, picture,
     seconds.
     """
     from phalanx.demo import RELEASES, WAYS, run
@@ -38,7 +41,15 @@ def demo(
     )
     show_table(
         "Persons exposed by intersecting the releases",
-        ["method", "by box", "at worst", "counterfeits", "suppressed rows", "verified"],
+        [
+            "method",
+            "by box",
+            "at worst",
+            "counterfeits",
+            "suppressed rows",
+            "interval width",
+            "verified",
+        ],
         [
             [
                 o.method,
@@ -46,14 +57,24 @@ def demo(
                 o.exposed_by_person,
                 " ".join(map(str, o.counterfeits)),
                 sum(o.suppressed_rows),
+                f"{o.loss:.1%}",
                 "holds" if o.verified else "FAILS",
             ]
             for o in outcome.outcomes
         ],
-        right=(1, 2, 3, 4),
+        right=(1, 2, 3, 4, 5),
     )
     show_text("\nby box: to somebody who knows everybody's age, sex, children, income, …")
     show_text("at worst: to somebody who knows which group everybody was published in")
+    show_text(
+        "interval width: what is lost, on average, of the width of all values of an attribute"
+    )
     typer.echo(f"\nas a picture: {outcome.picture}")
     typer.echo(f"report of the last release: {outcome.report}")
-    typer.echo(f"look inside: phalanx series list --ledger {to / 'demo.db'}")
+    command = shlex.join([_typed(), "series", "list", "--ledger", str(to / "demo.db")])
+    typer.echo(f"look inside: {command}")
+
+
+def _typed() -> str:
+    """How this program was called, so that what is printed works as typed."""
+    return "phalanx" if shutil.which("phalanx") == sys.argv[0] else sys.argv[0]
