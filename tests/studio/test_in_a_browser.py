@@ -87,7 +87,10 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
     m, rows = ("3", 240) if whose == "people" else ("2", 3874)
     with served(Place(tmp_path / "plan.toml")) as addresses:
         page = enter(chromium, addresses[-1], viewport={"width": 1000, "height": 750})
+        assert page.evaluate(CONTRAST) == []
+        assert page.evaluate(LABELS) == []
         page.fill("#source", "people.csv")
+        page.check("#receiver-partner")
         page.click("text=propose a plan")
         page.wait_for_url("**/data")
         page.check("#role-4-keep")

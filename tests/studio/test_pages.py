@@ -3,6 +3,7 @@
 
 import ast
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import polars as pl
 import pytest
 
 import phalanx as px
+from phalanx.errors import PlanError, SourceError
+from phalanx.profile.use import QUESTIONS
 from phalanx.studio.app import PAGES
 from phalanx.studio.pages import data, windows
+from phalanx.studio.serving import place_of
 from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
 ONCE = PLAN.replace('name = "m-invariance"\nm = 3  # enough', 'name = "mondrian"\nk = 5\nl = 2')
@@ -254,6 +258,50 @@ def test_without_a_plan_there_is_a_way_to_begin(tmp_path: Path) -> None:
         again = studio.send(browser, "/data/bring", source="people.csv")
         assert again.status_code == 400
         assert "not overwritten" in again.text
+
+
+@pytest.mark.parametrize(
+    ("answers", "method"),
+    [
+        ({}, {"name": "m-invariance", "m": 5}),
+        ({"changes": "", "looks_original": "no", "receiver": "internal"}, {"m": 3}),
+        ({"changes": "no"}, {"name": "mondrian", "k": 5}),
+        ({"changes": "no", "looks_original": "yes"}, {"name": "mutual-cover"}),
+        ({"changes": "values", "receiver": "public"}, {"name": "global-guarantee", "k": 12}),
+    ],
+)
+def test_three_questions_choose_the_method(tmp_path: Path, answers, method) -> None:
+    """The same as ``phalanx init`` asks, where a plan is begun; what nobody answers is as there."""
+    with opened(tmp_path, plan=None) as (studio, browser):
+        page = browser.get("/").text
+        for field, (question, means) in QUESTIONS.items():
+            assert question in page
+            assert all(f'id="{field}-{answer}"' in page for answer in means)
+        assert studio.send(browser, "/data/bring", source="people.csv", **answers).is_redirect
+        adopted = tomllib.loads(studio.place.plan_text())["method"]
+        assert method.items() <= adopted.items()
+
+
+def test_an_answer_that_is_none(tmp_path: Path) -> None:
+    """It is refused in a sentence, and no plan is written."""
+    with opened(tmp_path, plan=None) as (studio, browser):
+        wrong = studio.send(browser, "/data/bring", source="people.csv", receiver="all")
+        assert (wrong.status_code, studio.place.has_plan) == (400, False)
+        assert "no such answer" in wrong.text
+
+
+def test_a_studio_on_a_table_begins_with_the_questions(tmp_path: Path, monkeypatch) -> None:
+    """The first page has the table's name, and nothing is written before it is answered."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q1.csv").write_text("patient,age\n1,2\n")
+    studio = Studio(place_of("q1.csv"))
+    assert 'value="q1.csv"' in studio.inside().get("/").text
+    assert not studio.place.has_plan
+    with pytest.raises(SourceError, match="there is no file"):
+        place_of("q2.csv")
+    (tmp_path / "plan.toml").write_text("")
+    with pytest.raises(PlanError, match="not overwritten"):
+        place_of("q1.csv")
 
 
 def test_a_ledger_alone_is_looked_at(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -12,7 +12,7 @@ import typer
 
 from phalanx.cli.output import JSON, show_json, show_table, show_text
 from phalanx.errors import PhalanxError, PlanError
-from phalanx.profile.use import Changes, Receiver, Use
+from phalanx.profile.use import QUESTIONS, Changes, Receiver, Use
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,20 +25,6 @@ _MOST_COLUMNS: Final = 200
 """So many columns are shown; the plan and ``--json`` have all."""
 _MOST_ROWS: Final = 200_000
 """Of a larger table, rows at equal distances tell two digits of a correlation as well."""
-_CHANGES: Final = {
-    "no": "it is published once",
-    "persons": "people come and go, and what is sensitive stays true of a person",
-    "values": "what is sensitive changes, too: a flu comes and goes",
-}
-_LOOKS: Final = {
-    "no": "intervals will do, such as age 30 to 39",
-    "yes": "every row has values, as the original has",
-}
-_RECEIVERS: Final = {
-    "internal": "colleagues, who are bound as you are: a person is one of 3",
-    "partner": "people with whom you have a contract: one of 5",
-    "public": "everybody: one of 12",
-}
 
 
 def init(
@@ -166,19 +152,17 @@ def _use(
         return use
     typer.echo("\nWhich method? Enter takes the answer in brackets; a first letter is enough.")
     if changes is None:
-        answer = _answer("Does the table change, and is published again?", _CHANGES, likely)
-        use = replace(use, changes=Changes(answer))
+        use = replace(use, changes=Changes(_answer("changes", likely)))
     if looks_original is None:
-        answer = _answer("Must it look like the original?", _LOOKS, "no")
-        use = replace(use, looks_original=answer == "yes")
+        use = replace(use, looks_original=_answer("looks_original", "no") == "yes")
     if receiver is None:
-        answer = _answer("Who receives it?", _RECEIVERS, use.receiver)
-        use = replace(use, receiver=Receiver(answer))
+        use = replace(use, receiver=Receiver(_answer("receiver", use.receiver)))
     return use
 
 
-def _answer(question: str, answers: Mapping[str, str], default: str) -> str:
-    """One of ``answers``, each with what it means; asked until it is one."""
+def _answer(about: str, default: str) -> str:
+    """An answer to one of the questions, each with what it means; asked until it is one."""
+    question, answers = QUESTIONS[about]
     typer.echo(f"\n{question}")
     for answer, meaning in answers.items():
         typer.echo(f"  {answer:<9} {meaning}")

@@ -10,6 +10,7 @@ from phalanx.data.sources.source import read_source
 from phalanx.errors import PlanError
 from phalanx.profile.proposal import propose_plan, slug
 from phalanx.profile.table import profile
+from phalanx.profile.use import Changes, Receiver, Use
 from phalanx.studio import planfile
 from phalanx.studio.pages import attack as attack_page
 from phalanx.studio.pages import checking, data, handover, sliders
@@ -21,16 +22,13 @@ Form = Mapping[str, str]
 
 
 def bring(place: Place, form: Form) -> str:
-    """Propose a plan for a table, and write it where there is none."""
-    write_plan(place.plan_path, *_named(place, form))
-    return "/data"
-
-
-def write_plan(path: Path, source: str, query: str | None) -> None:
-    """What ``phalanx init`` writes; PlanError where there is a plan already."""
+    """Propose a plan for a table and for what becomes of it, and write it where there is none."""
+    path, (source, query), use = place.plan_path, _named(place, form), _use(form)
+    if path.exists():
+        raise PlanError(f"{path.name} exists and is not overwritten; open it instead.")
     columns = profile(read_source(source, query=query, drop=None))
     location = source if "://" in source else os.path.relpath(source, path.parent)
-    text = propose_plan(location, columns, slug(Path(source).stem), query=query)
+    text = propose_plan(location, columns, slug(Path(source).stem), query=query, use=use)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -41,6 +39,20 @@ def write_plan(path: Path, source: str, query: str | None) -> None:
         raise PlanError(
             f"{path.name} cannot be written ({why}); start in another folder."
         ) from None
+    return "/data"
+
+
+def _use(form: Form) -> Use:
+    """The answers to the three questions; what nobody answered is as ``phalanx init`` takes it."""
+    changes, receiver = form.get("changes"), form.get("receiver")
+    try:
+        return Use(
+            changes=Changes(changes) if changes else None,
+            looks_original=form.get("looks_original") == "yes",
+            receiver=Receiver(receiver) if receiver else Use.receiver,
+        )
+    except ValueError:
+        raise PlanError("there is no such answer; choose one of the page.") from None
 
 
 def role(place: Place, form: Form) -> str:
@@ -78,8 +90,9 @@ def source(place: Place, form: Form) -> str:
     """Read another table, as for the next release of a series; the plan's columns must be in it."""
     named, query = _named(place, form)
     columns = read_source(named, query=query, drop=None).columns
-    schema = place.plan().schema()
-    if absent := [name for name in schema.columns if name not in columns]:
+    plan = place.plan()
+    needed = [*plan.schema().columns, *([] if plan.wave is None else [plan.wave])]
+    if absent := [name for name in needed if name not in columns]:
         raise PlanError(f"the table has no column {absent[0]!r}, which the plan names.")
     location = named if "://" in named else os.path.relpath(named, place.plan_path.parent)
     planfile.change(
@@ -183,7 +196,8 @@ def publish(place: Place, form: Form) -> str:
         raise PlanError("the plan or the series is another one by now; look at the page again.")
     arguments = {"plan": str(place.plan_path), "number": upcoming, "stamp": place.stamp()}
     title = f"Release {upcoming} of {plan.name}"
-    place.named[plan.name, upcoming] = Original(plan.source_path(), plan.query)
+    if plan.wave is None:  # the ledger says which wave a release is of
+        place.named[plan.name, upcoming] = Original(plan.source_path(), plan.query)
     job = place.jobs.start("publish", title, arguments, about=(plan.name, upcoming))
     return f"/work/{job.number}"
 
@@ -262,6 +276,7 @@ def measure(place: Place, series: str, number: int, form: Form) -> str:
         "original": of.source,
         "query": of.query,
         "identifier": place.promise(series).get("identifier"),
+        "wave": of.wave,
     }
     title = f"What release {number} of {series} lost"
     job = place.jobs.start("measure", title, arguments, about=(series, number))

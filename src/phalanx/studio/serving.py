@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting the studio: what it is to look at, a socket on this machine alone, and the server."""
 
+import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.errors import PhalanxError, PlanError, require_extra
-from phalanx.studio.place import Place
+from phalanx.studio.place import Original, Place
 
 _DATABASES = ("sqlite:", "postgresql:", "postgres:")
 
@@ -16,13 +17,13 @@ _DATABASES = ("sqlite:", "postgresql:", "postgres:")
 def place_of(given: str | None, *, query: str | None = None, to: Path = Path("plan.toml")) -> Place:
     """What ``phalanx studio`` is to look at: a plan, a table, a ledger, or nothing yet.
 
-    A table gets a plan, as ``phalanx init`` writes it, unless ``to`` is there already. Raises
-    PlanError where it is, or where there is no such plan or ledger; SourceError for the table.
+    For a table the first page begins a plan, unless ``to`` is there already. Raises PlanError
+    where it is, or where there is no such plan or ledger; SourceError where there is no such table.
     """
     require_extra("studio", "the studio")
+    from phalanx.data.sources.source import read_source
     from phalanx.ledger import Ledger
     from phalanx.plan import Plan
-    from phalanx.studio.actions import write_plan
 
     if given is None:
         return Place(to.absolute())
@@ -33,9 +34,12 @@ def place_of(given: str | None, *, query: str | None = None, to: Path = Path("pl
         url = given if database else f"sqlite:///{Path(given).absolute()}"
         with Ledger.open(url, create=False):
             return Place(to.absolute(), ledger_alone=url)
-    source = given if database else str(Path(given).absolute())
-    write_plan(to.absolute(), source, query)
-    return Place(to.absolute())
+    if to.exists():
+        raise PlanError(f"{to.name} exists and is not overwritten; open it instead.")
+    if not database and not Path(given).is_file():
+        read_source(given)
+    source = given if database else os.path.relpath(given, to.absolute().parent)
+    return Place(to.absolute(), brought=Original(source, query))
 
 
 def serve(
@@ -62,6 +66,7 @@ def serve(
         except OSError as error:
             why = (error.strerror or "input/output error").lower()
             raise PlanError(f"port {port} cannot be used ({why}); name another one.") from None
+        bound.listen()  # who opens the address at once waits for the server, and is not refused
         _first_page(place)
         host = f"127.0.0.1:{bound.getsockname()[1]}"
         app = make_app(place, host, lambda token: announce(f"http://{host}/enter?token={token}"))

@@ -3,12 +3,14 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from phalanx.data.sources.source import ENDINGS
 from phalanx.errors import PhalanxError
 from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.profile.use import QUESTIONS, Use
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.figures import Figures
 from phalanx.report.promises import in_words, warnings
@@ -20,7 +22,16 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     """Every series of the ledger, the plan's first."""
     plan = place.plan() if place.has_plan else None
     if plan is None and place.ledger_alone is None:
-        return {"plan": None, "series": [], "begun": False, "next": None, "files": files(place)}
+        return {
+            "plan": None,
+            "series": [],
+            "begun": False,
+            "next": None,
+            "files": files(place),
+            "brought": None if place.brought is None else asdict(place.brought),
+            "questions": QUESTIONS,
+            "answered": {"changes": "", "looks_original": "no", "receiver": Use.receiver},
+        }
     nothing: list[dict[str, Any]] = []
     all_series = place.with_ledger(_series, nothing)
     series_of = {series["name"]: series for series in all_series}
