@@ -3,7 +3,7 @@
 folder.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +12,9 @@ from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Schema
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
+from phalanx.data.waves import one_wave
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
-from phalanx.methods.base import Method, make, promises_nothing
+from phalanx.methods.base import Budgeted, Method, make, promises_nothing
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
 from phalanx.series.given import Progress
 from phalanx.series.preview import Preview
@@ -115,6 +116,11 @@ class Plan:
         return self.sections.source.query
 
     @property
+    def wave(self) -> str | None:
+        """The column that tells the waves of the table apart, each a release of its own."""
+        return self.sections.source.wave
+
+    @property
     def registry_query(self) -> str | None:
         """The query of a registry in a database."""
         registry = self.sections.source.registry
@@ -149,6 +155,12 @@ class Plan:
                 raise PlanError(
                     f"in the plan {str(self.path)!r} [schema.hierarchies] {name}: {wrong}"
                 ) from None
+        named = (s.identifier, s.sensitive, *s.quasi, *s.keep, *s.drop)
+        if self.wave is not None and self.wave in named:
+            raise PlanError(
+                f"in the plan {str(self.path)!r} {self.wave!r} tells the waves apart and has a role"
+                " besides; remove it from [schema], as all rows of a release have the same one."
+            )
         try:
             return Schema(
                 identifier=s.identifier,
@@ -232,6 +244,7 @@ class Plan:
         self,
         *,
         source: str | None = None,
+        wave: str | None = None,
         seed: int | None = None,
         progress: Progress = lambda _: None,
     ) -> Release:
@@ -242,6 +255,9 @@ class Plan:
         ----------
         source : str, optional
             A file in the place of the plan's table.
+        wave : str, optional
+            Which wave of it, where the plan names the column that tells them apart; the next one
+            by default, and under differential privacy none is chosen by the table.
         seed : int, optional
             Makes the release predictable, for tests; it is marked as not for publication.
         progress : Progress, optional
@@ -259,10 +275,18 @@ class Plan:
         """
         series = self.series(seed=seed)
         progress("read")
-        table, registry = self._read(source, series.schema)
-        return series.publish(table, registry=registry, progress=progress)
+        wave, table = self._read(source, wave)
+        return series.publish(
+            table, registry=self._registry(series.schema), wave=wave, progress=progress
+        )
 
-    def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Preview:
+    def check(
+        self,
+        *,
+        source: str | None = None,
+        wave: str | None = None,
+        progress: Progress = lambda _: None,
+    ) -> Preview:
         """Do everything but publish, as ``Series.check`` does: the figures of a release, and none
         of its rows.
 
@@ -270,6 +294,8 @@ class Plan:
         ----------
         source : str, optional
             A file in the place of the plan's table.
+        wave : str, optional
+            As for ``publish``.
         progress : Progress, optional
             Called with the name of each step as it begins.
 
@@ -285,23 +311,54 @@ class Plan:
         """
         series = self.series()
         progress("read")
-        table, registry = self._read(source, series.schema)
-        return series.check(table, registry=registry, progress=progress)
+        wave, table = self._read(source, wave)
+        preview = series.check(table, registry=self._registry(series.schema), progress=progress)
+        return replace(preview, wave=wave)
 
-    def _read(self, source: str | None, schema: Schema) -> tuple[Any, Any]:
-        """The microdata, and the registry where there is one."""
+    def table(self) -> Any:
+        """The rows that the next release publishes.
+
+        Returns
+        -------
+        frame of shape (n, columns)
+            The source, or its next wave without the column that tells waves apart.
+
+        Raises
+        ------
+        PhalanxError
+            As for ``publish``.
+        """
+        return self._read(None, None)[1]
+
+    def _read(self, source: str | None, wave: str | None) -> tuple[str | None, Any]:
+        """The microdata, and of which wave they are where the plan has waves."""
+        if wave is not None and self.wave is None:
+            raise PlanError(
+                f"the plan {str(self.path)!r} has no waves; name their column under [source] wave,"
+                " or leave --wave out."
+            )
+        if self.wave is not None and wave is None and isinstance(self.method(), Budgeted):
+            raise PlanError(
+                "which wave is next would be chosen by the table, which no epsilon covers; name it"
+                " by --wave."
+            )
+        schema = self.schema()
         table = read_source(
             source or self.source_path(),
             query=None if source else self.query,
             drop=schema.drop,
             text=schema.texts,
         )
+        if self.wave is None:
+            return None, table
+        return one_wave(table, self.wave, wave, self.series().waves)
+
+    def _registry(self, schema: Schema) -> Any:
+        """The registry, where there is one."""
         listed = self.registry_path()
-        return table, (
-            None
-            if listed is None
-            else read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
-        )
+        if listed is None:
+            return None
+        return read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its

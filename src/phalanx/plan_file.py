@@ -76,6 +76,13 @@ class RegistrySection(TableSection):
 class SourceSection(TableSection):
     """Where the microdata come from: a file, or a database and a query."""
 
+    wave: Name | None = Field(
+        default=None,
+        description=(
+            "The column that says of which wave a row is, where the table holds several: each wave"
+            " is a release of its own."
+        ),
+    )
     registry: RegistrySection | None = Field(
         default=None,
         description="Persons whom an adversary knows; of use to global-guarantee only.",

@@ -74,6 +74,8 @@ def test_nothing_is_left_of_a_check(plan: Path) -> None:
     code, text = run("check", plan, "--json")
     told = json.loads(text)
     assert (code, told["series"], told["number"], told["rows"]) == (0, "s", 2, 40)
+    assert (told["allowed"], told["memory"] > 10**7) == (4, True)
+    assert "allowed:   an m or l of 4 at most" in run("check", plan)[1]
     assert everything(plan.parent) == before
     assert len(px.Plan.read(plan).check().checks) == len(told["checks"]) > 0
 

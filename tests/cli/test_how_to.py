@@ -158,6 +158,17 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         table.write_csv(to / f"v{number}.csv")
         visits.publish(to / f"v{number}.csv")
+    panel = pl.concat(
+        [people(20 * wave).with_columns(year=2019 + wave) for wave in range(3)]
+    ).rename({"patient": "person", "diagnosis": "illness"})
+    panel.write_csv(to / "visits.csv")
+    (to / "visits.toml").write_text(
+        PLAN.replace('discharges.parquet"', 'visits.csv"\nwave = "year"')
+        .replace('"discharges"', '"waves"')
+        .replace("patient", "person")
+        .replace("diagnosis", "illness")
+        .replace('"releases"', '"others"')
+    )
     for name, first in (("clinic", 0), ("others", 700)):
         patients(first).write_csv(to / f"{name}.csv")
     clinic_schema = px.Schema(
@@ -207,6 +218,7 @@ def test_a_command_does_what_its_page_says(
     monkeypatch.chdir(here)
     if page == "init":
         Path("plan.toml").unlink()
+        Path("visits.toml").unlink()
     if page == "publish" or command.startswith(
         "phalanx check"
     ):  # the first release of a series of its own
@@ -256,7 +268,9 @@ def test_a_plan_that_init_wrote_publishes(
         shutil.copytree(
             scene,
             tmp_path / "here",
-            ignore=shutil.ignore_patterns("plan.toml", "releases", "discharges.db*"),
+            ignore=shutil.ignore_patterns(
+                "plan.toml", "visits.toml", "releases", "discharges.db*", "visits.db*"
+            ),
         )
     )
     monkeypatch.chdir(here)

@@ -397,11 +397,81 @@ def test_a_panel():
         }
     )
     seen = {c.name: c for c in profile(panel)}
-    assert (seen["idcode"].role, seen["year"].role) == ("identifier", "drop")
-    assert "each wave is a release of its own" in seen[
-        "year"
-    ].reason and "each wave is a release" in propose_plan("p.csv", profile(panel), "p")
+    assert (seen["idcode"].role, seen["year"].role) == ("identifier", "wave")
+    assert "each wave is a release of its own" in seen["year"].reason
+    assert tomllib.loads(propose_plan("p.csv", profile(panel), "p"))["source"] == {
+        "path": "p.csv", "wave": "year"
+    }  # fmt: skip
     assert roles(panel.with_columns(year=pl.col("year") // 2))["year"] == "quasi"
+
+
+def test_what_a_panel_shows_of_its_sensitive_attribute():
+    """The m that every wave allows, and whether the value stays true of those who recur: where it
+    changes for many, a method for values that change is proposed; where for few, these are
+    suppressed.
+    """
+
+    def panel(changes: int) -> pl.DataFrame:
+        """Three waves of 300; in the second ``a`` is in half of the rows; the value of the first
+        ``changes`` persons changes in the third.
+        """
+        return pl.DataFrame([
+            {"person": i, "wave": w, "age": 20 + i % 40,
+             "illness": "abcd"[(i + (w == 3 and i < changes)) % 4 if w != 2 or i >= 300 else i % 4]}
+            for w in (1, 2, 3)
+            for i in [*range(200), *range(200 + 100 * w, 300 + 100 * w)]
+        ]).with_columns(
+            illness=pl.when((pl.col("wave") == 2) & (pl.col("person") >= 300))
+            .then(pl.lit("a"))
+            .otherwise("illness")
+        )  # fmt: skip
+
+    few, many = profile(panel(5)), profile(panel(60))
+    seen = {c.name: c for c in few}["illness"]
+    assert (seen.role, seen.of_waves, seen.largest_m) == ("sensitive", 2, 2)
+    assert seen.changing == pytest.approx(5 / 200)
+    method = tomllib.loads(propose_plan("p.csv", few, "p"))["method"]
+    assert method == {"name": "m-invariance", "m": 2, "changed": "suppress"}
+    method = tomllib.loads(propose_plan("p.csv", many, "p"))["method"]
+    assert method["name"] == "global-guarantee"
+
+
+def test_a_code_among_numbers_is_told():
+    """A few rows that say "not applicable" make numbers words, which have no order: init says in
+    how many rows, and not which code.
+    """
+    income = [f"{1000 + i % 40}" if i % 9 else "MARKER" for i in range(360)]
+    frame = pl.DataFrame({"age": [20 + i % 40 for i in range(360)], "income": income})
+    text = propose_plan("t.csv", profile(frame), "t")
+    assert "numbers but for 40 row(s) with a code, which makes them words" in text
+    assert "MARKER" not in text
+    words = frame.with_columns(income=pl.Series([f"w{i % 7}" for i in range(360)]))
+    assert "with a code" not in propose_plan("t.csv", profile(words), "t")
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("fnlwgt", "drop"), ("PWGTP", "drop"), ("sample_weight", "drop"), ("weight", "quasi"),
+        ("hhid", "drop"), ("household_id", "drop"), ("SERIALNO", "drop"), ("household_size", "quasi"),
+    ],
+)  # fmt: skip
+def test_weights_and_households(name, role):
+    """A survey weight and the number of a household are left out, with a reason that says what
+    that means; the weight of a body and the size of a household are what others may know.
+    """
+    few = name == "household_size"
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{i}" for i in range(400)],
+            name: [i % 4 if few else 40 + i // 3 for i in range(400)],
+            "sex": ["f", "m"] * 200,
+        }
+    )
+    seen = {c.name: c for c in profile(frame)}[name]
+    assert seen.role == role
+    if role == "drop":
+        assert "no household as one" in seen.reason or "counts its rows alike" in seen.reason
 
 
 @pytest.mark.parametrize("spelled", [str.lower, str.title, str.upper])

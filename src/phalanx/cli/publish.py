@@ -19,6 +19,12 @@ def publish(
     source: Annotated[
         str | None, typer.Option(help="Publish this file instead of the plan's source.")
     ] = None,
+    wave: Annotated[
+        str | None,
+        typer.Option(
+            help="Which wave of the table, where [source] names their column; else the next one."
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -33,7 +39,7 @@ def publish(
     """Publish the plan's table as the next release of its series.
 
     The release leaves only if an independent check of its very files holds; at any error nothing is
-    published and nothing remembered. JSON keys: release, number, rows, groups, counterfeits,
+    published and nothing remembered. JSON keys: release, number, wave, rows, groups, counterfeits,
     registered, suppressed_rows, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
@@ -42,12 +48,15 @@ def publish(
 
     with steps(STEPS, quiet=quiet or json) as progress:
         read = Plan.read(plan)
-        published = read.publish(source=source, seed=seed, progress=progress)
+        published = read.publish(source=source, wave=wave, seed=seed, progress=progress)
     if json:
         show_json(published.to_json())
         return
+    of_wave = "" if published.wave is None else f", wave {published.wave}"
     show_counts(
-        published, f"Release {published.number} of {read.name}", published.form.id_column or None
+        published,
+        f"Release {published.number} of {read.name}{of_wave}",
+        published.form.id_column or None,
     )
     typer.echo(f"hand out:  {published.path}")
     typer.echo(f"report:    {published.page}")

@@ -66,7 +66,7 @@ def show(
 ) -> None:
     """The releases of a series.
 
-    JSON keys: name, promise, moved, releases (each number, day, release, rows, groups,
+    JSON keys: name, promise, moved, releases (each number, day, release, wave, rows, groups,
     counterfeits, suppressed_rows, spent, digest), reconciled (each number, day, entered, forgotten).
     """
     from phalanx.cli.locations import ledger_url
@@ -82,7 +82,7 @@ def show(
                 f" {name!r}{did_you_mean(name, names) or '; it has ' + (', '.join(names) or 'none') + '.'}"
             )
         moved = opened.moved(name)
-        keys = ("rows", "groups", "counterfeits", "suppressed_rows", "spent")
+        keys = ("wave", "rows", "groups", "counterfeits", "suppressed_rows", "spent")
         releases: list[dict[str, Any]] = [
             {
                 "number": e.number,
@@ -113,11 +113,15 @@ def show(
             )
         )
     counts = _spent if any(e["spent"] for e in releases) else _counted
-    header = ["number", *counts({}), "folder"]
+    wave = ["wave"] if any(e["wave"] is not None for e in releases) else []
+    header = ["number", *wave, *counts({}), "folder"]
     show_table(
         f"Releases of {name}",
         header,
-        [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in releases],
+        [
+            [e["number"], *(e[w] for w in wave), *counts(e).values(), Path(e["release"]).name]
+            for e in releases
+        ],
         right=range(len(header) - 1),
     )
     for each in reconciliations:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from phalanx.data.sources.source import read_source
+from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
 from phalanx.exploration.grid import Section
@@ -96,8 +97,8 @@ def _is_private(section: Section) -> bool:
 
 
 def _table(plan: Plan) -> pl.DataFrame:
-    schema = plan.schema()
-    return read_source(plan.source_path(), query=plan.query, drop=schema.drop, text=schema.texts)
+    table: pl.DataFrame = plan.table()
+    return table
 
 
 def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
@@ -108,9 +109,17 @@ def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
             "the surrogate is the plan's own table; name another one, or say --on-the-table."
         )
     tables = [read_source(each, drop=schema.drop, text=schema.texts) for each in given]
+    tables = [part for table in tables for part in _parts(table, plan.wave)]
     named = [Path(each).name if isinstance(each, str | Path) else "a frame" for each in given]
     what = ", ".join(named) + (", one after the other" if len(named) > 1 else "")
     return Ground(tables, what, f"This ran on {what}, and not on the table, {_BECAUSE}.")
+
+
+def _parts(table: pl.DataFrame, wave: str | None) -> list[pl.DataFrame]:
+    """The waves of a table that has the plan's column of waves, in order; else the table."""
+    if wave is None or wave not in table.columns:
+        return [table]
+    return [one_wave(table, wave, each, ())[1] for each in in_order(waves_of(table, wave))]
 
 
 def _last_release(plan: Plan) -> Ground:
@@ -141,6 +150,11 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     """Rows drawn once and for all, which no release of an adopted plan has."""
     if not 0 < share < 1:
         raise PlanError(f"--sample {share} is no part of the table; give a share such as 1/10.")
+    if plan.wave is not None:
+        raise PlanError(
+            "a sample of one wave would leave its persons in the others; name another table of the"
+            " same kind by --surrogate."
+        )
     table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
     drawn_from = json.dumps({"table": digest([table]), "share": str(share)}).encode()

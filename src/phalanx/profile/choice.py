@@ -13,6 +13,10 @@ _CONTINUOUS = 50
 """A number of more different values is measured, and not counted off."""
 
 
+_OFTEN = 0.1
+"""A value that changes for more than this part of the persons who recur does not stay true."""
+
+
 _HIDDEN_AMONG: Final = {Receiver.internal: 3, Receiver.partner: 5, Receiver.public: 12}
 """Of so many persons each is one: chances of 0.33, 0.2 and 0.09, the usual thresholds; the last is
 that of the EMA's policy 0070 for what is published for everybody.
@@ -22,7 +26,9 @@ that of the EMA's policy 0070 for what is published for everybody.
 def likely_changes(by_role: dict[str, list[ColumnProfile]]) -> Changes:
     """What stands where nobody says whether the table changes."""
     followed = by_role["identifier"] and by_role["sensitive"]
-    return Changes.persons if followed and by_role["sensitive"][0].type != "set" else Changes.no
+    if not followed or (sensitive := by_role["sensitive"][0]).type == "set":
+        return Changes.no
+    return Changes.values if (sensitive.changing or 0) > _OFTEN else Changes.persons
 
 
 def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]:
@@ -71,6 +77,7 @@ def _followed(p: ColumnProfile, changes: Changes, use: Use, k: int, risk: str) -
             f"# nobody is linked to a value with more than 1/m; {use.receiver} receives it.",
             'name = "m-invariance"',
             f"m = {min(p.largest_m, k)}  {_share(p)}",
+            *_changed(p),
         ]
     several = "a person has a set of values" if p.type == "set" else "values come and go"
     return [
@@ -147,7 +154,17 @@ def _measured(p: ColumnProfile) -> list[str]:
     ]
 
 
+def _changed(p: ColumnProfile) -> list[str]:
+    """What becomes of the few whose value changes all the same, as a panel shows."""
+    if not p.changing:
+        return []
+    why = f"{p.changing:.1%} of the persons who recur have another value later; else all is refused"
+    return [f'changed = "suppress"  # {why}']
+
+
 def _share(p: ColumnProfile) -> str:
+    if p.of_waves is not None:
+        return f"# no wave allows more than {p.of_waves}, by its most frequent value"
     return (
         f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.rows} rows,"
         f" which allows {p.largest_m} at most"

@@ -17,6 +17,8 @@ NEAR_UNIQUE: Final = 0.9
 UNIQUE_ROWS: Final = 50
 """Below this many rows uniqueness says nothing (as when the table is encoded)."""
 
+_MOST_CODES: Final = 5
+"""So many different codes at most stand among numbers."""
 _POSTAL: Final = frozenset({"zip", "zipcode", "postcode", "postal", "plz"})
 
 
@@ -49,6 +51,14 @@ class ColumnProfile:
     """Words with an order of their own (months, degrees) where it holds these and no others; the
     words are the scale's, not the table's.
     """
+    coded: int = 0
+    """Rows with a code in a column of numbers, such as one for "not applicable", which makes it one
+    of words.
+    """
+    of_waves: int | None = None
+    """Of a panel's sensitive attribute, the largest m that each wave by itself allows."""
+    changing: float | None = None
+    """Of a panel's sensitive attribute, the share of the persons who recur whose value changes."""
     role: str = "quasi"
     reason: str = "nothing says that it is harmless"
 
@@ -59,9 +69,11 @@ class ColumnProfile:
 
     @property
     def largest_m(self) -> int:
-        """The largest m for which no value has more than 1/m of the rows, at most the number of
-        values.
+        """The largest m for which no value has more than 1/m of the rows, of any wave where there
+        are waves, at most the number of values.
         """
+        if self.of_waves is not None:
+            return self.of_waves
         return min(self.rows // self.most_frequent, self.distinct + (self.missing > 0))
 
 
@@ -105,6 +117,7 @@ def counted(values: pl.Series) -> ColumnProfile:
         near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
         prefix=_prefix(values) if words(name) & _POSTAL and discrete else (),
         scale=scale_of(values),
+        coded=_coded(values) if values.dtype == pl.String else 0,
     )
 
 
@@ -139,6 +152,13 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
         most_frequent=max(member_values.value_counts()["count"].to_list(), default=rows),
         near_unique=rare and rows >= UNIQUE_ROWS,
     )
+
+
+def _coded(texts: pl.Series) -> int:
+    """How many texts are none of the numbers that most are; 0 where they are of many kinds."""
+    others = texts.filter(texts.is_not_null() & texts.cast(pl.Float64, strict=False).is_null())
+    few = 2 * len(others) < len(texts) - texts.null_count() and others.n_unique() <= _MOST_CODES
+    return len(others) if few else 0
 
 
 def _prefix(values: pl.Series) -> tuple[int, ...]:

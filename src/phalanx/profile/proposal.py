@@ -48,6 +48,7 @@ def propose_plan(
             if "://" in source_name
             else [f"path = {quoted(source_name)}"]
         ),
+        *(_single("wave", by_role["wave"]) if by_role["wave"] else ()),
         "",
         "[schema]",
         "# Who a row is about: never published, remembered as a keyed hash only.",
@@ -102,7 +103,7 @@ def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]
     """The columns of each role, as the plan has them."""
     by_role = {
         role: [p for p in profiles if p.role == role]
-        for role in ("identifier", "quasi", "sensitive", "drop")
+        for role in ("identifier", "quasi", "sensitive", "drop", "wave")
     }
     if (
         not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"

@@ -90,6 +90,49 @@ _WAVE: Final = frozenset(
     }
 )
 _MOST_WAVES: Final = 200
+_OF_A_SURVEY: Final = frozenset(
+    {
+        "fnlwgt",
+        "finalwt",
+        "perwt",
+        "pwgtp",
+        "wgtp",
+        "hhwt",
+        "wtfa",
+        "wgt",
+        "wtpp",
+        "pweight",
+        "hweight",
+        "hochrechnungsfaktor",
+        "hochrechnung",
+    }
+)
+_WEIGHT: Final = frozenset({"weight", "weights", "wt", "gewicht", "gewichtung"})
+_OF_A_SAMPLE: Final = frozenset(
+    {"survey", "sample", "sampling", "final", "design", "person", "household", "hh", "replicate"}
+)
+"""With one of these beside it, a weight is none of a body."""
+_HOUSEHOLD: Final = frozenset(
+    {
+        "household",
+        "householdid",
+        "hh",
+        "hhid",
+        "hhnr",
+        "hid",
+        "serialno",
+        "haushalt",
+        "haushaltsnummer",
+        "family",
+        "familie",
+        "cluster",
+        "psu",
+    }
+)
+_MOST_TOGETHER: Final = 50
+"""So many rows at most have one household's number; what more rows share is an attribute, such as
+its size.
+"""
 _FREE: Final = frozenset(
     {
         "note",
@@ -247,9 +290,9 @@ place, a date) than a secret.
 def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     """Profile every column and propose one role for each; SourceError where the table has no rows.
 
-    Roles: at most one identifier and one sensitive attribute; columns that name people directly,
-    free text, second near-unique columns, a panel's wave, and what is missing in most rows are
-    dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to
+    Roles: at most one identifier, one sensitive attribute, and one wave of a panel; columns that
+    name people directly, free text, second near-unique columns, and what is missing in most rows
+    are dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to
     be harmless where there are fewer than three of these; else it is left out, since every further
     attribute widens the intervals of all.
 
@@ -285,7 +328,22 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
         )
         for c in roles
     ]
+    if identifier and (wave := next((c.name for c in roles if c.role == "wave"), None)):
+        roles = [
+            _over_waves(c, frame, identifier[0], wave) if c.role == "sensitive" else c
+            for c in roles
+        ]
     roles = _few(roles)
+    roles = [
+        replace(
+            c,
+            reason=f"{c.reason}; numbers but for {c.coded} row(s) with a code, which makes them"
+            " words: leave these empty at the source",
+        )
+        if c.coded and c.role in ("quasi", "sensitive")
+        else c
+        for c in roles
+    ]
     return [
         (
             replace(c, role="drop", reason="only the sensitive attribute may be a set of values")
@@ -345,9 +403,20 @@ def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> Column
         return column
     return replace(
         column,
-        role="drop",
+        role="wave",
         reason="which wave a row is of: persons recur, and each wave is a release of its own",
     )
+
+
+def _over_waves(
+    column: ColumnProfile, frame: pl.DataFrame, identifier: str, wave: str
+) -> ColumnProfile:
+    """What every wave allows by itself, and for how many of those who recur the value changes."""
+    allowed = [counted(rows[column.name]).largest_m for rows in frame.partition_by(wave)]
+    values = pl.col(column.name).n_unique()
+    recurring = frame.group_by(identifier).agg(values, pl.len().alias("")).filter(pl.col("") > 1)
+    changing = float((recurring[column.name] > 1).mean() or 0)  # type: ignore[arg-type]
+    return replace(column, of_waves=min(allowed), changing=changing)
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
@@ -364,24 +433,38 @@ def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
 
 
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
-    words_of_name = words(column.name)
-    if words_of_name & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS):
-        return replace(column, role="drop", reason="its name says that it names people")
-    text = values.dtype == pl.String and column.type != "set"
-    if text and (
-        words_of_name & _FREE
-        or (
-            column.uniqueness > 0.5
-            and float(values.str.len_chars().mean() or 0)  # type: ignore[arg-type]
-            > _FREE_TEXT_LENGTH
-        )
-    ):
-        return replace(column, role="drop", reason="it looks like free text")
-    if 2 * column.missing > column.rows:
-        return replace(column, role="drop", reason="it is missing in most rows")
-    if column.near_unique and not (words_of_name & _QUASI):
-        return replace(column, role="drop", reason="nearly every row has its own value")
-    return column
+    why = _harm(column, values)
+    return column if why is None else replace(column, role="drop", reason=why)
+
+
+def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
+    """Why a column is left out whatever others may know of it; None where nothing says so."""
+    name = words(column.name)
+    prose = float(values.str.len_chars().mean() or 0) if values.dtype == pl.String else 0  # type: ignore[arg-type]
+    reasons = {
+        "a survey weight: it tells people apart, and a release counts its rows alike": (
+            name & _OF_A_SURVEY
+            or (name & _WEIGHT and name & _OF_A_SAMPLE and column.type == "numeric")
+        ),
+        "who lives together: every person is covered alone, and no household as one": (
+            name & _HOUSEHOLD
+            and name <= _HOUSEHOLD | _NUMBER
+            and column.type in ("numeric", "categorical")
+            and column.rows >= UNIQUE_ROWS
+            and _MOST_TOGETHER * column.distinct >= column.rows
+        ),
+        "its name says that it names people": (
+            name & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
+        ),
+        "it looks like free text": (
+            values.dtype == pl.String
+            and column.type != "set"
+            and (name & _FREE or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH))
+        ),
+        "it is missing in most rows": 2 * column.missing > column.rows,
+        "nearly every row has its own value": column.near_unique and not name & _QUASI,
+    }
+    return next((why for why, holds in reasons.items() if holds), None)
 
 
 def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:

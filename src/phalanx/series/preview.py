@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from phalanx.adversaries.disclosure import Disclosed
+from phalanx.data.microdata import Microdata
+from phalanx.data.sources.available_memory import memory_taken
 from phalanx.guarantees.base import Verdict
 from phalanx.series.drafting import Checked
 
@@ -28,6 +31,8 @@ class Preview:
     series: str
     number: int
     """Which release of the series it would be."""
+    wave: str | None = None
+    """Of which wave of a panel it would be, where the plan has waves."""
     method: Mapping[str, Any]
     """The method's name and its public parameters."""
     guarantees: Sequence[Mapping[str, Any]]
@@ -58,17 +63,25 @@ class Preview:
     """What adversaries found, where the plan bounds it or a report shows it, without the
     persons.
     """
+    allowed: int | None = None
+    """The most that m or l could be, by the most frequent sensitive value of the table; None, too,
+    where nothing is sensitive or a person has a set of values.
+    """
     seconds: float | None = None
     """How long it took."""
+    memory: int | None = None
+    """Bytes that the process took at its peak."""
 
     @classmethod
-    def of(cls, checked: Checked, seconds: float) -> "Preview":
+    def of(cls, checked: Checked, microdata: Microdata, seconds: float) -> "Preview":
         """The figures of a draft whose files were checked, and are about to go.
 
         Parameters
         ----------
         checked : Checked
             The draft, and what the check found.
+        microdata : Microdata
+            The table that it was made of.
         seconds : float
             How long it took.
 
@@ -98,18 +111,21 @@ class Preview:
             suppressed_values=draft.suppressed_values,
             checks=[replace(v, worst_cases=pl.DataFrame()) for v in checked.verdicts],
             attacks=[replace(attack, per_person=pl.DataFrame()) for attack in checked.attacks],
+            allowed=_allowed(microdata),
             seconds=seconds,
+            memory=memory_taken(),
         )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of a release that a preview can have, stable; what is not told is null.
 
-        series, number, method, guarantees, spent, rows, groups, counterfeits, registered,
-        suppressed_rows, suppressed_values, seconds, checks, disclosed.
+        series, number, wave, method, guarantees, spent, rows, groups, counterfeits, registered,
+        suppressed_rows, suppressed_values, allowed, seconds, memory, checks, disclosed.
         """
         return {
             "series": self.series,
             "number": self.number,
+            "wave": self.wave,
             "method": dict(self.method),
             "guarantees": [dict(g) for g in self.guarantees],
             "spent": None if self.spent is None else dict(self.spent),
@@ -121,7 +137,9 @@ class Preview:
             "suppressed_values": None
             if self.suppressed_values is None
             else dict(self.suppressed_values),
+            "allowed": self.allowed,
             "seconds": None if self.seconds is None else round(self.seconds, 3),
+            "memory": self.memory,
             "checks": None if self.checks is None else [v.to_json() for v in self.checks],
             "disclosed": None
             if self.attacks is None
@@ -135,3 +153,10 @@ class Preview:
         in_groups = "" if self.groups is None else f" in {self.groups:,} {self.group}s"
         suppressed = sum((self.suppressed_rows or {}).values())
         return f"<Preview of {of}: {self.rows:,} rows{in_groups}; {suppressed:,} rows suppressed>"
+
+
+def _allowed(microdata: Microdata) -> int | None:
+    if microdata.schema.sensitive is None or microdata.sensitive.domain.type == "set":
+        return None
+    most = int(np.bincount(microdata.sensitive.codes).max(initial=0))
+    return microdata.rows // most if most else None

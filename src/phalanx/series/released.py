@@ -59,6 +59,8 @@ class Release(folder.Release):
     """What a differentially private release and those before it cost together: epsilon, delta,
     releases; None for others.
     """
+    wave: str | None = None
+    """Of which wave of a panel it is, where that was told when it was published here."""
     seconds: float | None = None
     """How long publishing took."""
     page: Path | None = None
@@ -435,12 +437,13 @@ class Release(folder.Release):
         } | ({} if self.spent is None else {"spent": self.spent})
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered,
+        """Stable keys: release, number, wave, rows, groups, counterfeits, registered,
         suppressed_rows, suppressed_values, spent, seconds, report, checks, disclosed.
         """
         return {
             "release": str(self.path) if self.files is None else None,
             "number": self.number,
+            "wave": self.wave,
             "rows": self.rows,
             "groups": self.groups,
             "counterfeits": self.counterfeits,

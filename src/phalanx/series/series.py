@@ -16,6 +16,7 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
+from phalanx.data.waves import refuse_twice
 from phalanx.errors import (
     LedgerError,
     PhalanxError,
@@ -141,8 +142,21 @@ class Series:
         """The roles of the columns."""
         return self._is.schema
 
+    @property
+    def waves(self) -> Sequence[str | None]:
+        """Of which wave of a panel each release is; None where ``publish`` was not told."""
+        if not Ledger.exists(self._is.ledger):
+            return []
+        with Ledger.open(self._is.ledger, create=False) as ledger:
+            return _waves(ledger.releases(self.name))
+
     def publish(
-        self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
+        self,
+        table: Any,
+        *,
+        registry: Any = None,
+        wave: str | None = None,
+        progress: Progress = lambda _: None,
     ) -> Release:
         """Publish a table once, as the next release of the series.
 
@@ -157,6 +171,9 @@ class Series:
         registry : frame or path of shape (r, columns), optional
             Persons whom an adversary knows: the identifier and all quasi-identifiers, other columns
             are ignored; for a method that puts those of them who are not in ``table`` into groups.
+        wave : str, optional
+            What the rows are of, such as a year; the ledger knows it from then on, and refuses a
+            second release of the same one.
         progress : Progress, optional
             Called with the name of each step as it begins.
 
@@ -183,7 +200,7 @@ class Series:
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
                 try:
-                    return self._publish(frame, listed, table, ledger, began, progress)
+                    return self._publish(frame, listed, table, wave, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
                         staging.recover(
@@ -371,7 +388,9 @@ class Series:
                 drafting = self._drafting(frame, listed, ledger, progress)
                 return drafting.check(
                     lambda: staging.Folder.new(Path(place), self.name),
-                    lambda _, checked: Preview.of(checked, time.perf_counter() - began),
+                    lambda _, checked: Preview.of(
+                        checked, drafting.microdata, time.perf_counter() - began
+                    ),
                     progress,
                 )
 
@@ -422,6 +441,7 @@ class Series:
         frame: "pl.DataFrame",
         registry: "pl.DataFrame | None",
         table: Any,
+        wave: str | None,
         ledger: Ledger,
         began: float,
         progress: Progress,
@@ -430,13 +450,15 @@ class Series:
             self.name, marked=True
         )  # before anything is mended: an old ledger would not know what it must keep
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+        if wave is not None:
+            refuse_twice(wave, _waves(ledger.releases(self.name)))
         drafting = self._drafting(frame, registry, ledger, progress)
         number = drafting.number
 
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = as_release(checked, final, table, began, drafting.earlier)
+            release = replace(as_release(checked, final, table, began, drafting.earlier), wave=wave)
             summary = self._summary(release)
             entry = ReleaseEntry(
                 number=number,
@@ -512,9 +534,8 @@ class Series:
             "suppressed_values",
             "seconds",
         )
-        return {key: figures[key] for key in keys} | (
-            {} if release.spent is None else {"spent": figures["spent"]}
-        )
+        optional = [key for key in ("spent", "wave") if figures[key] is not None]
+        return {key: figures[key] for key in (*keys, *optional)}
 
     def _with_page(self, release: Release) -> Release:
         """The release with its report, where the series writes one."""
@@ -537,6 +558,10 @@ class Series:
                 " publish it again."
             ) from None
         return replace(release, page=page)
+
+
+def _waves(entries: "Sequence[ReleaseEntry]") -> list[str | None]:
+    return [entry.summary.get("wave") for entry in entries]
 
 
 def _read_earlier(series: str, entry: ReleaseEntry) -> folder.Release:

@@ -3,6 +3,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from phalanx.data.sources.source import read_source
+from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.plan import Plan
@@ -29,6 +31,8 @@ class Table:
     key: tuple[Any, ...]
     frame: pl.DataFrame
     columns: Sequence[ColumnProfile]
+    wave: str | None = None
+    """Of which wave its rows are, where the source holds several."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Original:
 
     source: str
     query: str | None = None
+    wave: tuple[str, str | None] | None = None
+    """The column that tells waves apart, and the wave; None for the one that is next."""
 
 
 def mark(source: str) -> tuple[Any, ...]:
@@ -76,6 +82,8 @@ class Place:
 
     plan_path: Path
     """The plan's file, which need not be there yet."""
+    brought: Original | None = None
+    """A table that a plan is to be begun for."""
     ledger_alone: str | None = None
     """The url of a ledger that is looked at without a plan."""
     jobs: Jobs = field(default_factory=Jobs)
@@ -163,7 +171,8 @@ class Place:
             texts = tuple(plan.schema().texts)
         except PhalanxError:  # the page that shows the table is the one to correct it on
             texts = ()
-        return self._read(Original(plan.source_path(), plan.query), texts)
+        wave = None if plan.wave is None else (plan.wave, None)
+        return self._read(Original(plan.source_path(), plan.query, wave), texts)
 
     def original(self, series: str, number: int) -> Table:
         """The table behind a release: the one that was named for it, or else the plan's source."""
@@ -175,15 +184,19 @@ class Place:
         return self._read(chosen, texts)
 
     def original_source(self, series: str, number: int) -> Original | None:
-        """Where that table is: as somebody said, or of the newest release the plan's source; None
-        where nobody said.
+        """Where that table is: as somebody said, or of the newest release the plan's source, in
+        which every release has its wave where there are waves; None where nobody said.
         """
         if (chosen := self.named.get((series, number))) is not None:
             return chosen
-        newest = len(self.entries(series)) == number
-        if newest and self.has_plan and (plan := self.plan()).name == series:
-            return Original(plan.source_path(), plan.query)
-        return None
+        if not self.has_plan or (plan := self.plan()).name != series:
+            return None
+        entries = self.entries(series)
+        if plan.wave is not None:
+            waves = [e.summary.get("wave") for e in entries if e.number == number]
+            wave = (plan.wave, waves[0]) if waves and waves[0] is not None else None
+            return None if wave is None else Original(plan.source_path(), plan.query, wave)
+        return Original(plan.source_path(), plan.query) if len(entries) == number else None
 
     @property
     def ground(self) -> tuple[str, str | None]:
@@ -200,11 +213,26 @@ class Place:
 
     def _read(self, of: Original, texts: tuple[str, ...]) -> Table:
         """A table, read again only where its file changed; a query is asked once."""
-        key = (of.source, of.query, texts, mark(of.source))
+        published = [e.summary.get("wave") for e in self.entries(self.plan().name)] if (
+            of.wave is not None and of.wave[1] is None
+        ) else []  # fmt: skip
+        key = (of, texts, mark(of.source), tuple(published))
 
         def read() -> Table:
             frame = read_source(of.source, query=of.query, drop=None, text=texts)
-            return Table(key, frame, profile(frame))
+            wave, rows = (None, frame) if of.wave is None else _rows(frame, *of.wave, published)
+            return Table(key, rows, profile(rows), wave)
 
         table: Table = self._tables.get(key, read)
         return table
+
+
+def _rows(
+    frame: pl.DataFrame, column: str, wave: str | None, published: Sequence[str | None]
+) -> tuple[str, pl.DataFrame]:
+    """The rows of a wave: of the one that is next, or the last where none is left."""
+    if wave is None:
+        with suppress(SourceError):
+            return one_wave(frame, column, None, published)
+        wave = in_order(waves_of(frame, column))[-1]
+    return one_wave(frame, column, wave, ())

@@ -17,6 +17,7 @@ from typing import Any, Final
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
+from phalanx.data.waves import one_wave
 from phalanx.errors import PhalanxError, PlanError, ReleaseError, unusable
 from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
@@ -121,7 +122,7 @@ def attack(
     adversary: str,
     folders: Sequence[str],
     ledger: str,
-    originals: Sequence[tuple[str, str | None]],
+    originals: Sequence[tuple[str, str | None, Sequence[str] | None]],
     identifier: str | None,
 ) -> dict[str, Any]:
     """Play one adversary, and say what it found: first a sentence, then figures; no person."""
@@ -153,14 +154,20 @@ def attack(
 
 
 def measure(
-    step: Step, *, folder: str, original: str, identifier: str | None, query: str | None = None
+    step: Step,
+    *,
+    folder: str,
+    original: str,
+    identifier: str | None,
+    query: str | None = None,
+    wave: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What a release lost, beside a sample of the same size; and what any two attributes tell of
     each other, before and after.
     """
     step("read")
     release = Release.read(folder)
-    table = _table(release, original, query)
+    table = _table(release, original, query, wave)
     step("measure")
     fields: dict[str, Any] = release.measure(table).to_json()
     step("pairs")
@@ -180,10 +187,15 @@ def measure(
     }
 
 
-def _table(release: Release, source: str, query: str | None) -> Any:
-    """The table behind a release, whatever other columns it has."""
+def _table(
+    release: Release, source: str, query: str | None, wave: Sequence[str] | None = None
+) -> Any:
+    """The table behind a release, whatever other columns it has; ``wave``: a column and its value,
+    where the source holds several tables.
+    """
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
-    return read_source(source, query=query, drop=None, text=texts)
+    table = read_source(source, query=query, drop=None, text=texts)
+    return table if wave is None else one_wave(table, *wave, ())[1]
 
 
 def fault(error: BaseException) -> str:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory is left, so that a file which needs more is refused in a sentence: Polars ends
-the process where its memory runs out.
+"""How much memory was taken, and how much is left, so that a file which needs more is refused in a
+sentence: Polars ends the process where its memory runs out.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,14 @@ def memory_left() -> int:
     process or its container forbids.
     """
     return max(0, min(_of_machine(), _of_container(), _of_process()))
+
+
+def memory_taken() -> int:
+    """Bytes that this process took at its peak."""
+    import resource
+
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return taken if sys.platform == "darwin" else taken << 10
 
 
 def _of_machine() -> int:

@@ -88,6 +88,6 @@ def arguments(place: Place, series: str, number: int, name: str) -> dict[str, An
         "adversary": name,
         "folders": [e.folder for e in entries],
         "ledger": place.ledger_url(),
-        "originals": [(of.source, of.query) for of in tables if of is not None],
+        "originals": [(of.source, of.query, of.wave) for of in tables if of is not None],
         "identifier": place.promise(series).get("identifier"),
     }

@@ -39,6 +39,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "stamp": place.stamp(),
         "source": source_name(place),
+        "wave": table.wave,
         "series": plan.name,
         "files": files(place),
         "roles": list(ROLES),

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A panel in one table: which wave is next, and what is said where there is none."""
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+from phalanx.data.waves import in_order, one_wave, waves_of
+from phalanx.errors import SourceError
+
+PANEL = pl.DataFrame({"who": [1, 1, 2, 3, 3], "year": [2019, 2020, 2020, 2018, 2019]})
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([2018, 2019], ["2018", "2019"]),
+        ([2018.0, 2019.0], ["2018", "2019"]),
+        ([1.5, 2.0], ["1.5", "2.0"]),
+        (["w1", "w2"], ["w1", "w2"]),
+        ([date(2018, 1, 31), date(2019, 1, 31)], ["2018-01-31", "2019-01-31"]),
+    ],
+)
+def test_a_wave_is_called_as_it_is_written(values, texts):
+    """Years of a CSV, of Stata, dates and words."""
+    assert waves_of(pl.DataFrame({"wave": values}), "wave").to_list() == texts
+
+
+def test_numbers_in_texts_have_their_own_order():
+    """The tenth wave comes after the second, whatever the alphabet says, with zeros before or
+    without.
+    """
+    assert in_order(["w10", "w2", "w1", "w2"]) == ["w1", "w2", "w10"]
+    assert in_order(["2019-Q4", "2020-Q1", "2019-Q1"]) == ["2019-Q1", "2019-Q4", "2020-Q1"]
+    assert in_order(["10", "9", "09"])[-1] == "10"
+
+
+@pytest.mark.parametrize(
+    ("published", "wave"),
+    [([], "2018"), (["2018"], "2019"), (["2019"], "2020"), (["2017"], "2018"), ([None, "2018"], "2019")],
+)  # fmt: skip
+def test_the_next_wave_is_the_first_after_the_last_release(published, wave):
+    """Its rows alone, without the column."""
+    found, rows = one_wave(PANEL, "year", None, published)
+    assert found == wave
+    assert rows.columns == ["who"]
+    assert rows["who"].to_list() == PANEL.filter(pl.col("year") == int(wave))["who"].to_list()
+
+
+def test_a_wave_by_name():
+    """Also an earlier one, and however its number is written."""
+    assert one_wave(PANEL, "year", "2018", ["2019"])[1].height == 1
+    assert one_wave(pl.DataFrame({"wave": ["01", "02"]}), "wave", "2", [])[0] == "02"
+
+
+@pytest.mark.parametrize(
+    ("wave", "published", "sentence"),
+    [
+        ("2019", ["2018", "2019"], "wave '2019' was published as release 2, and is not published"),
+        ("02019", ["2019"], "was published as release 1"),
+        ("2017", [], "no wave '2017' in 'year'"),
+        (None, ["2018", "2019", "2020"], "all 3 wave(s) of the source are published, '2020' last"),
+        (None, ["2020"], "no wave comes after '2020', which was published last; name an earlier"),
+        (None, ["2018", None], "which wave release 2 published is not known"),
+        (2019, [], "the wave is of the type int; give it as a text"),
+    ],
+)
+def test_no_wave_to_publish(wave, published, sentence):
+    """A sentence says why, and what to do."""
+    with pytest.raises(SourceError) as wrong:
+        one_wave(PANEL, "year", wave, published)
+    assert sentence in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (PANEL.rename({"year": "jahr"}), "no column 'year'"),
+        (PANEL.rename({"year": "Year"}), "did you mean 'Year'?"),
+        (PANEL.with_columns(year=pl.Series([1, None, 1, None, 1])), "2 row(s) have no 'year'"),
+        (PANEL.with_columns(year=pl.Series(["1", " ", "1", "", "1"])), "2 row(s) have no 'year'"),
+        (PANEL.with_columns(year=pl.Series([[1]] * 5)), "can tell no waves"),
+        (PANEL.clear(), "no rows"),
+        (PANEL.with_columns(year=pl.Series(["9", "09", "8", "8", "8"])), "are one number"),
+    ],
+)
+def test_a_column_that_tells_no_waves(table, sentence):
+    """A row of no wave would be in no release, without a word."""
+    with pytest.raises(SourceError) as wrong:
+        one_wave(table, "year", None, [])
+    assert sentence in str(wrong.value)
