@@ -39,7 +39,7 @@ ERROR: Final[Mapping[str, float]] = {
     "anatomy": 0.45,
     "m-invariance": 0.5,
     "mondrian": 0.4,
-    "mutual-cover": 0.06,
+    "mutual-cover": 0.09,
     "slicing": 0.45,
 }
 """The model's error as a share of the distance between hard bounds, by method: what
