@@ -10,17 +10,21 @@ of rates above 1 - 1/e = 0.632.
 """
 
 import argparse
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 from accounts import crowd, least_k
 from measures import workload
-from plots import Panel, Point, draw
 from releases import fixed, publish, show, unchanged, worth
 from tables import Table, tables
 
 from phalanx.accounting import Accounting
 from utility import DELTA, MEASURES, SELECTIVITY, line
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # charts.py stands there
+
+from charts import Panel, Point, draw
 
 EPSILON = Fraction(1)
 RATES = tuple(Fraction(i, 100) for i in (2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 63, 70, 80, 90, 95))

@@ -16,6 +16,7 @@ tight, most rows    at the rate at which most rows are published of a cell that 
 """
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ from typing import Literal, get_args
 import numpy as np
 from accounts import smallest_crowd
 from measures import LEAST, Workload, errors, majority, workload
-from plots import Panel, Point, draw
 from releases import (
     Way,
     Worth,
@@ -46,6 +46,10 @@ from tables import Table, tables
 
 from phalanx.accounting import Accounting, Promise, best_beta, solve
 from phalanx.methods.safe_sampling.schemes import FixedScheme
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # charts.py stands there
+
+from charts import Panel, Point, draw
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
 DELTA = Fraction(1, 10**6)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One page for all figures and tables of the five papers: the paper's claim, ours, the verdict, and
+why.
+
+    PHALANX_DATA=FOLDER python experiments/page.py [--quick] [--only FOLDER]
+
+Measures what the ``paper.py`` of every folder declares, or that of one, each in a process of its
+own, so that its scripts find each other as they do when they are run by themselves. What came out
+goes into ``experiments/figures/``, with the pictures; then ``experiments/README.md`` is written
+from all that stands there. ``--quick``: less of everything; each figure says what. Nothing is
+tuned: settings are the paper's where they are known, and a claim that does not hold is printed
+like any other.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from charts import draw
+from claims import Claim, Figure
+
+HERE = Path(__file__).resolve().parent
+PLACE = HERE / "figures"
+FOLDERS = ("m_invariance", "global_guarantee", "slicing", "mutual_cover", "safe_sampling")
+HOLDS, FAILS = "holds", "**does not hold**"
+
+
+def measure(folder: str, *, quick: bool) -> None:
+    """Measure and draw all figures of one folder's paper, and keep what came out."""
+    sys.path.insert(0, str(HERE / folder))
+    paper = importlib.import_module("paper").PAPER
+    figures = []
+    for figure in paper.figures:
+        figures.append(_figure(folder, figure, quick=quick))
+        print(f"{folder}, {figure.name}: {figures[-1]['seconds']:.0f} s", file=sys.stderr)
+    found = {
+        "title": paper.title,
+        "figures": figures,
+        "not_made": dict(paper.not_made),
+        "variant": "quick" if quick else "full",
+        "day": time.strftime("%d %B %Y", time.gmtime()),
+        "phalanx": version("phalanx"),
+        "cores": os.cpu_count(),
+    }
+    (PLACE / f"{folder}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _figure(folder: str, figure: Figure, *, quick: bool) -> dict[str, Any]:
+    began = time.perf_counter()
+    found = figure.measured("quick" if quick else "full")
+    name = f"{folder}-{figure.name.lower().replace(' ', '-').replace(',', '')}.svg"
+    if figure.panels is not None:
+        draw(PLACE / name, figure.panels(found), columns=2)
+    return {
+        "name": figure.name,
+        "shows": figure.shows,
+        "setting": f"{figure.setting} Quick: {figure.quickly}"
+        if quick and figure.quickly
+        else figure.setting,
+        "picture": name if figure.panels is not None else None,
+        "claims": [_claim(claim, found) for claim in figure.claims],
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def _claim(claim: Claim, found: Any) -> dict[str, Any]:
+    held = bool(claim.holds(found))
+    return {
+        "says": claim.says + (f" *({claim.rule})*" if claim.rule else ""),
+        "ours": claim.ours(found),
+        "verdict": HOLDS if held else FAILS,
+        "why": "" if held else claim.why or "not explained",
+    }
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def section(paper: dict[str, Any]) -> Iterator[str]:
+    """The lines of one paper."""
+    minutes = sum(figure["seconds"] for figure in paper["figures"]) / 60
+    yield from (f"## {paper['title']}", "")
+    yield f"The {paper['variant']} variant, on {paper['day']}, with Phalanx {paper['phalanx']}:"
+    yield from (f"{minutes:.1f} minutes on {paper['cores']} cores.", "")
+    for figure in paper["figures"]:
+        yield from (f"### {figure['name']}: {figure['shows']}", "", figure["setting"], "")
+        yield from (row("the paper", "ours", "verdict", "why"), row(*["---"] * 4))
+        for claim in figure["claims"]:
+            yield row(claim["says"], claim["ours"], claim["verdict"], claim["why"])
+        yield ""
+        if figure["picture"]:
+            yield from (f"![{figure['name']}](figures/{figure['picture']})", "")
+    if paper["not_made"]:
+        yield from ("### Not made", "")
+        yield from (f"- **{name}**: {why}" for name, why in paper["not_made"].items())
+        yield ""
+
+
+def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The lines of the whole page."""
+    yield from (
+        "# The five papers, figure by figure",
+        "",
+        "Written by `make experiments`, or with `VARIANT=--quick`, which measures less of everything;",
+        "`python experiments/page.py --only FOLDER` measures one paper anew. For each figure, table",
+        "and claim: what the paper says, what came out here, whether it holds, and if not, why. The",
+        "rule stands in brackets where the paper's words leave it open. What each definition and each",
+        "line of the algorithms became is on [another page](../docs/explanation/fidelity.md); the",
+        "tables that each folder's own scripts print are in its README.",
+        "",
+        row("paper", "variant", "claims", "hold", "do not hold", "not made", "minutes"),
+        row("---", "---", *["---:"] * 5),
+    )
+    for paper in papers:
+        counted = Counter(c["verdict"] for f in paper["figures"] for c in f["claims"])
+        yield row(
+            paper["title"].split(",")[0],
+            paper["variant"],
+            counted.total(),
+            counted[HOLDS],
+            counted[FAILS],
+            len(paper["not_made"]),
+            f"{sum(figure['seconds'] for figure in paper['figures']) / 60:.1f}",
+        )
+    yield ""
+    for paper in papers:
+        yield from section(paper)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=FOLDERS)
+    parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.in_this_process:
+        measure(asked.only, quick=asked.quick)
+        return
+    for folder in [asked.only] if asked.only else FOLDERS:
+        command = [sys.executable, __file__, "--only", folder, "--in-this-process"]
+        if code := subprocess.run(command + ["--quick"] * asked.quick, check=False).returncode:
+            sys.exit(code)
+    kept = [PLACE / f"{folder}.json" for folder in FOLDERS]
+    papers = [json.loads(at.read_text(encoding="utf-8")) for at in kept if at.is_file()]
+    lines = "\n".join(page(papers)).rstrip() + "\n"
+    (HERE / "README.md").write_text(lines, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
