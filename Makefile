@@ -24,7 +24,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables judges oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -97,7 +97,10 @@ mutants: $(VENV)/.locked  ## 300 small changes to what checks, remembers and acc
 bench: $(VENV)/.locked  ## speed and memory, beside the floor
 	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
-experiments: $(VENV)/.locked  ## the papers' figures on real data
+experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into experiments/README.md; less of everything with VARIANT=--quick
+	@$(BIN)/python experiments/page.py $(VARIANT)
+
+tables: $(VENV)/.locked  ## what each experiment prints by itself, one after the other
 	@set -e; for script in $(sort $(shell grep -l __main__ experiments/*/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
 judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own

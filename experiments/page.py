@@ -2,12 +2,12 @@
 """One page for all figures and tables of the five papers: the paper's claim, ours, the verdict, and
 why.
 
-    PHALANX_DATA=FOLDER python experiments/page.py [--quick] [--only FOLDER]
+    PHALANX_DATA=FOLDER python experiments/page.py [--quick] [--only FOLDER] [--to PLACE]
 
 Measures what the ``paper.py`` of every folder declares, or that of one, each in a process of its
 own, so that its scripts find each other as they do when they are run by themselves. What came out
-goes into ``experiments/figures/``, with the pictures; then ``experiments/README.md`` is written
-from all that stands there. ``--quick``: less of everything; each figure says what. Nothing is
+goes into ``figures/`` of the place, which is ``experiments/`` itself, with the pictures; then its
+``README.md`` is written from all that stands there. ``--quick``: less of everything; each figure says what. Nothing is
 tuned: settings are the paper's where they are known, and a claim that does not hold is printed
 like any other.
 """
@@ -29,18 +29,17 @@ from charts import draw
 from claims import Claim, Figure
 
 HERE = Path(__file__).resolve().parent
-PLACE = HERE / "figures"
 FOLDERS = ("m_invariance", "global_guarantee", "slicing", "mutual_cover", "safe_sampling")
 HOLDS, FAILS = "holds", "**does not hold**"
 
 
-def measure(folder: str, *, quick: bool) -> None:
-    """Measure and draw all figures of one folder's paper, and keep what came out."""
+def measure(folder: str, place: Path, *, quick: bool) -> None:
+    """Measure and draw all figures of one folder's paper, and keep what came out in a place."""
     sys.path.insert(0, str(HERE / folder))
     paper = importlib.import_module("paper").PAPER
     figures = []
     for figure in paper.figures:
-        figures.append(_figure(folder, figure, quick=quick))
+        figures.append(_figure(figure, place / folder, quick=quick))
         print(f"{folder}, {figure.name}: {figures[-1]['seconds']:.0f} s", file=sys.stderr)
     found = {
         "title": paper.title,
@@ -51,22 +50,23 @@ def measure(folder: str, *, quick: bool) -> None:
         "phalanx": version("phalanx"),
         "cores": os.cpu_count(),
     }
-    (PLACE / f"{folder}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    at = place / f"{folder}.json"
+    at.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def _figure(folder: str, figure: Figure, *, quick: bool) -> dict[str, Any]:
+def _figure(figure: Figure, begins: Path, *, quick: bool) -> dict[str, Any]:
     began = time.perf_counter()
     found = figure.measured("quick" if quick else "full")
-    name = f"{folder}-{figure.name.lower().replace(' ', '-').replace(',', '')}.svg"
+    picture = begins.with_name(f"{begins.name}-{figure.name.lower().replace(' ', '-')}.svg")
     if figure.panels is not None:
-        draw(PLACE / name, figure.panels(found), columns=2)
+        draw(picture, figure.panels(found), columns=2)
     return {
         "name": figure.name,
         "shows": figure.shows,
         "setting": f"{figure.setting} Quick: {figure.quickly}"
         if quick and figure.quickly
         else figure.setting,
-        "picture": name if figure.panels is not None else None,
+        "picture": picture.name if figure.panels is not None else None,
         "claims": [_claim(claim, found) for claim in figure.claims],
         "seconds": time.perf_counter() - began,
     }
@@ -143,19 +143,30 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", choices=FOLDERS)
+    parser.add_argument("--to", type=Path, default=HERE)
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    place = asked.to / "figures"
+    place.mkdir(parents=True, exist_ok=True)
     if asked.in_this_process:
-        measure(asked.only, quick=asked.quick)
+        measure(asked.only, place, quick=asked.quick)
         return
     for folder in [asked.only] if asked.only else FOLDERS:
-        command = [sys.executable, __file__, "--only", folder, "--in-this-process"]
+        command = [
+            sys.executable,
+            __file__,
+            "--only",
+            folder,
+            "--to",
+            asked.to,
+            "--in-this-process",
+        ]
         if code := subprocess.run(command + ["--quick"] * asked.quick, check=False).returncode:
             sys.exit(code)
-    kept = [PLACE / f"{folder}.json" for folder in FOLDERS]
+    kept = [place / f"{folder}.json" for folder in FOLDERS]
     papers = [json.loads(at.read_text(encoding="utf-8")) for at in kept if at.is_file()]
     lines = "\n".join(page(papers)).rstrip() + "\n"
-    (HERE / "README.md").write_text(lines, encoding="utf-8")
+    (asked.to / "README.md").write_text(lines, encoding="utf-8")
 
 
 if __name__ == "__main__":

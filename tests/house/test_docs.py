@@ -21,7 +21,7 @@ REFERENCE = ROOT / "docs" / "reference"
 MADE_BY_HAND = [
     *ROOT.glob("*.md"),
     *(ROOT / "docs").rglob("*.md"),
-    *ROOT.glob("experiments/*/*.md"),
+    *ROOT.glob("experiments/**/*.md"),
 ]
 PAGES = sorted(page for page in MADE_BY_HAND if page.parent != REFERENCE)
 
