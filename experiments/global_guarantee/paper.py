@@ -304,13 +304,14 @@ QUICKLY = "a tenth of the persons, 100 queries."
 def sweep(
     name: str, shows: str, measured: Callable[[Variant], Sweep], said: Sequence[Claim], note: str
 ) -> Figure:
+    first = name == "Figure 6"
     return Figure(
         name=name,
         shows=shows,
         measured=measured,
         claims=said,
-        setting=f"{SETTING} {note}",
-        quickly=QUICKLY,
+        setting=f"{SETTING if first else 'As in Figure 6.'} {note}",
+        quickly=QUICKLY if first else "",
         panels=panels,
     )
 

@@ -281,8 +281,7 @@ FIGURE_5 = Figure(
     name="Figure 5",
     shows="counterfeits over 81 releases, r = 5k, m = 10",
     measured=both,
-    setting=SETTING,
-    quickly=QUICKLY,
+    setting="As in Figure 4.",
     claims=[
         Claim(
             says="at most 10 (OCC) and 12 (SAL) counterfeits in a release",
@@ -330,8 +329,7 @@ FIGURE_6 = Figure(
     name="Figure 6",
     shows="counterfeits of a release on average, by r and by m",
     measured=by_either,
-    setting=SETTING,
-    quickly=QUICKLY,
+    setting="As in Figure 4.",
     claims=[
         Claim(
             says="the average decreases quickly as r increases",
@@ -380,8 +378,7 @@ FIGURE_7 = Figure(
     name="Figure 7",
     shows="query error over time, m = 10",
     measured=by_volume,
-    setting=SETTING,
-    quickly=QUICKLY,
+    setting="As in Figure 4.",
     claims=[
         Claim(
             says="at all timestamps, the error is at most 10 %",
@@ -445,8 +442,7 @@ FIGURE_8 = Figure(
     name="Figure 8",
     shows="average query error by theta and by m, r = 5k",
     measured=by_m,
-    setting=SETTING,
-    quickly=QUICKLY,
+    setting="As in Figure 4.",
     claims=[
         Claim(
             says="the accuracy improves as theta increases",
@@ -479,8 +475,7 @@ FIGURE_9 = Figure(
     name="Figure 9",
     shows="seconds of a release by r and by m",
     measured=by_either,
-    setting=SETTING + " The machine was shared.",
-    quickly=QUICKLY,
+    setting="As in Figure 4. The machine was shared.",
     claims=[
         Claim(
             says="more expensive when r is higher",

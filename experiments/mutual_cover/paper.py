@@ -207,8 +207,7 @@ FIGURE_6 = Figure(
     name="Figure 6",
     shows="disclosure of Mondrian by l",
     measured=beside,
-    setting=SETTING + " P of Mondrian is not given; here P = 1, all quasi-identifiers.",
-    quickly=QUICKLY,
+    setting="As in Figure 5. P of Mondrian is not given; here P = 1, all quasi-identifiers.",
     claims=[
         Claim(
             says="similar to that of MuCo in Figure 5(c)",
@@ -257,8 +256,7 @@ FIGURE_7 = Figure(
     name="Figure 7",
     shows="information loss (ILoss)",
     measured=beside,
-    setting=SETTING + " A row's sum over seven attributes.",
-    quickly=QUICKLY,
+    setting="As in Figure 5. A row's sum over seven attributes.",
     claims=[
         Claim(
             says="the loss of MuCo increases as delta decreases",
@@ -326,8 +324,7 @@ def errors_figure(name: str, shows: str, what: str, more: Sequence[Claim]) -> Fi
         name=name,
         shows=shows,
         measured=beside,
-        setting=SETTING + " 1,000 sums of salaries by four attributes.",
-        quickly=QUICKLY,
+        setting="As in Figure 5. 1,000 sums of salaries by four attributes.",
         claims=[
             Claim(
                 says="much better than Mondrian and Anatomy",
@@ -401,8 +398,7 @@ FIGURE_10 = Figure(
     name="Figure 10",
     shows="influence of attribute protection, delta = 1/6",
     measured=by_l,
-    setting=SETTING.replace("l = 10", "l from 10 to 20"),
-    quickly=QUICKLY,
+    setting="As in Figure 5, with l from 10 to 20.",
     claims=[
         Claim(
             says="the increase of l lowers the information loss",

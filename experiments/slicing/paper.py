@@ -209,8 +209,7 @@ FIGURE_4 = Figure(
     name="Figure 4",
     shows="learning education",
     measured=partial(learned, "education"),
-    setting=LEARNING + "education_num is left out of OCC-15, as it says what education is.",
-    quickly=LEARNING_QUICKLY,
+    setting="As in Figure 3; education_num is left out of OCC-15, as it says what education is.",
     claims=[
         Claim(
             says="in all experiments, bucketization and slicing perform much better than generalization",
@@ -273,8 +272,7 @@ FIGURE_5 = Figure(
     name="Figure 5",
     shows="slicing into more columns, l = 5",
     measured=more_columns,
-    setting=LEARNING + "OCC-15 as in the paper.",
-    quickly="OCC-7, three folds instead of ten, put together once instead of five times.",
+    setting="As in Figure 3, with OCC-15 as in the paper.",
     claims=[
         Claim(
             says="classification accuracy decreases only slightly when c increases",
@@ -484,8 +482,7 @@ FIGURE_7 = Figure(
     name="Figure 7",
     shows="tuples by their number of matching buckets",
     measured=membership,
-    setting=RANDOM + "Originals are rows, since OCC-7 has only 23,325 different ones.",
-    quickly=RANDOM_QUICKLY,
+    setting="As in Figure 6. Originals are rows, since OCC-7 has only 23,325 different ones.",
     claims=[
         Claim(
             says="OCC-7, p = 100, c = 2: 5,325 fake and 31,452 original tuples with more than 20",
