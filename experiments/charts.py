@@ -52,11 +52,14 @@ def draw(path: Path, panels: Sequence[Panel], columns: int) -> None:
     width, height = columns * WIDTH, -(-len(panels) // columns) * HEIGHT + 18 * len(names) + 8
     out = [
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0'
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width}" height="{height}" viewBox="0 0'
             f' {width} {height}" font-family="sans-serif" font-size="11">'
         )
     ]
-    out.append(f'<rect width="{width}" height="{height}" fill="#ffffff"/>')
+    titles = ", ".join(panel.title for panel in panels)
+    out.append(
+        f'<title>{escape(titles)}</title><rect width="{width}" height="{height}" fill="#ffffff"/>'
+    )
     for i, panel in enumerate(panels):
         out.append(
             f'<g transform="translate({i % columns * WIDTH},{i // columns * HEIGHT})">{_panel(panel, names)}</g>'
@@ -132,7 +135,7 @@ def _panel(panel: Panel, names: Sequence[str]) -> str:
                     f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{down(low):.1f}"'
                     f' y2="{down(high):.1f}" {stroke}/>'
                 )
-            if not panel.bars and len(series) <= 30:
+            if not panel.bars and len(series) <= 15:
                 out.append(
                     f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="#ffffff"'
                     f" {stroke}/>"
