@@ -35,13 +35,13 @@ Covered = dict[str, list[Runs]]
 
 
 def some(places: Sequence[Any], variant: Variant) -> list[Any]:
-    """All of them, or the first and the last."""
-    return [places[0], places[-1]] if variant == "quick" else list(places)
+    """All of them, or every second one."""
+    return list(places[::2]) if variant == "quick" else list(places)
 
 
 def shown(places: Sequence[Any], measured: Sequence[Any]) -> list[str]:
     """What stands below so many of them."""
-    return [str(p) for p in some(places, "full" if len(places) == len(measured) else "quick")]
+    return list(map(str, places if len(places) == len(measured) else some(places, "quick")))
 
 
 @cache
@@ -134,7 +134,9 @@ SETTING = (
     "The authors' own 40,152 rows, l = 10, ten runs; *the paper's way* is the paper's algorithm, "
     "*ours* the default in the same diverse groups."
 )
-QUICKLY = "the first and the last delta and l alone, two runs, 300 queries, Mondrian's disclosure for 2,000 persons."
+QUICKLY = (
+    "every second delta and l, two runs, 300 queries, Mondrian's disclosure for 2,000 persons."
+)
 
 FIGURE_5 = Figure(
     name="Figure 5",
