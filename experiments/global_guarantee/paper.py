@@ -210,16 +210,27 @@ def rounds(variant: Variant, strategy: str, at: float, l: int) -> Rounds:
 Sweep = dict[str, Rounds]
 
 
+def some(variant: Variant, *places: float) -> list[float]:
+    """All places of a sweep, or all but the third."""
+    return [*places[:2], places[3]] if variant == "quick" else list(places)
+
+
 def by_l(strategy: str, at: float, variant: Variant) -> Sweep:
-    return {f"l = {l}": rounds(variant, strategy, at, l) for l in (2, 3, 5, 7)}
+    return {
+        f"l = {l}": rounds(variant, strategy, at, l) for l in map(int, some(variant, 2, 3, 5, 7))
+    }
 
 
 def by_horizon(variant: Variant) -> Sweep:
-    return {f"k' = {k}": rounds(variant, "constant-ratio", k, 2) for k in (5, 10, 15, 20)}
+    return {
+        f"k' = {k:g}": rounds(variant, "constant-ratio", k, 2) for k in some(variant, 5, 10, 15, 20)
+    }
 
 
 def by_alpha(variant: Variant) -> Sweep:
-    return {f"alpha = {a:g}": rounds(variant, "geometric", a, 2) for a in (1.5, 2, 3, 4)}
+    return {
+        f"alpha = {a:g}": rounds(variant, "geometric", a, 2) for a in some(variant, 1.5, 2, 3, 4)
+    }
 
 
 def means(found: Sweep, what: str) -> list[float]:
@@ -298,7 +309,7 @@ SETTING = (
     "96,917 vaccine reports and their 315,216 reactions instead of the hospital database, 20 rounds, "
     "5,000 queries a round, all reports as the registry, groups grown around holders."
 )
-QUICKLY = "a tenth of the persons, 100 queries."
+QUICKLY = "a tenth of the persons, 100 queries, three places of each sweep instead of four."
 
 
 def sweep(

@@ -154,7 +154,7 @@ def accuracy_panels(found: Learned) -> list[Panel]:
 
 LEARNING = (
     "Distinct l-diversity by Mondrian, since as a bound on shares l = 5, 8 and 10 cannot be kept on "
-    "this table; tested on original rows of the held-out fold; the tree stands for J48. "
+    "this table; tested on original rows of the held-out fold; the tree stands for J48."
 )
 LEARNING_QUICKLY = (
     "OCC-7, l = 5 and 10, three folds instead of ten, put together once instead of five times."
