@@ -14,6 +14,7 @@ algorithm as we implement it.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -40,7 +41,6 @@ from census import (
     solved,
 )
 from measures import alone, apart, changed, cost, errors_of_rows, queries, together, together_before
-from plots import Curves, curves
 
 from phalanx.adversaries.records.informed import Informed
 from phalanx.methods.mutual_cover.method import draw, drawn_codes
@@ -48,6 +48,10 @@ from phalanx.methods.mutual_cover.output_tables import Tables
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # charts.py stands there
+
+import charts
 
 L, THEIRS = 10, 6
 PAPER: dict[str, Any] = {"of": PaperCover, "grouping": "mondrian"}
@@ -494,22 +498,18 @@ class Beside:
             ("informed, thousandths", _informed),
         ):
             for what, title in (("cost", "cost a row"), ("median", "median error of sums")):
-                series = {
-                    "ours, delta = 1/4 to 1/30": [
-                        (of(f), getattr(f, what)) for f in self.frontier.values()
-                    ],
-                    "ours, changed afterwards, 1/4 to 1/15": [
-                        (of(f), getattr(f, what)) for f in self.afterwards.values()
-                    ],
-                    "the paper's way, delta = 1/5 to 1/10": [
-                        (of(f), getattr(f, what)) for f in self.paper.values()
-                    ],
-                    f"the authors' program, rebuilt, delta = 1/{THEIRS}": [
-                        (of(self.theirs), getattr(self.theirs, what))
-                    ],
+                ways = {
+                    "ours, delta = 1/4 to 1/30": self.frontier.values(),
+                    "ours, changed afterwards, 1/4 to 1/15": self.afterwards.values(),
+                    "the paper's way, delta = 1/5 to 1/10": self.paper.values(),
+                    f"the authors' program, rebuilt, delta = 1/{THEIRS}": [self.theirs],
                 }
-                panels.append(Curves(title, f"identity disclosure: {across}", series))
-        curves(self.plots / "frontier.svg", panels, columns=2)
+                series = {
+                    name: charts.line([of(f) for f in by], [getattr(f, what) for f in by])
+                    for name, by in ways.items()
+                }
+                panels.append(charts.Panel(title, f"identity disclosure: {across}", series))
+        charts.draw(self.plots / "frontier.svg", panels, columns=2)
 
 
 def _needed(frontier: Frontier, of: Callable[[Found], float], disclosed: float) -> float:

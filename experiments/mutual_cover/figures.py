@@ -3,7 +3,6 @@
 says of it.
 
     PHALANX_DATA=folder python experiments/mutual_cover/figures.py [--runs 10] [--queries 1000]
-    [--plots folder]
 
 *The paper's way*: groups by Mondrian's widest attribute, every attribute drawn by itself, rows that
 came out unchanged are changed afterwards. *Ours*: the defaults. Five numbers in a cell are the
@@ -19,10 +18,8 @@ for the mean salary of its bucket.
 """
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 from census import P_MATCH, Cover, Floats, PaperCover, disclosures, publish, rows_of, show
@@ -36,7 +33,6 @@ from measures import (
     loss_of_tables,
     queries,
 )
-from plots import Panel, boxes
 
 from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.mondrian.method import Mondrian
@@ -95,8 +91,8 @@ def verdict(claim: str, held: dict[str, bool]) -> None:
 
 
 class Figures:
-    def __init__(self, runs: int, number: int, plots: Path | None, sample: int | None) -> None:
-        self.runs, self.plots, self.sample = runs, plots, sample
+    def __init__(self, runs: int, number: int, sample: int | None) -> None:
+        self.runs, self.sample = runs, sample
         self.asked = queries(4, number)
         self.cover = cache(self._cover)
 
@@ -116,10 +112,6 @@ class Figures:
             loss_of_tables(draft),
             np.array(errors),
         )
-
-    def plot(self, name: str, panels: Sequence[Panel], *, one_scale: bool = False) -> None:
-        if self.plots is not None:
-            boxes(self.plots / f"{name}.svg", panels, one_scale=one_scale)
 
     def by_delta(self, l: int = 10) -> dict[str, list[Runs]]:
         return {way: [self.cover(way, delta, l) for delta in DELTAS] for way in WAYS}
@@ -166,19 +158,6 @@ class Figures:
             "the probability reduces when P is greater than 0.8.",
             {w: bool((np.diff(m[:, :, 3:], axis=2) < 0).all()) for w, m in at.items()},
         )
-        for which, what in ((IDENTITY, "identity"), (ATTRIBUTE, "attribute")):
-            panels = [
-                Panel(
-                    f"{what}, P = {p}",
-                    DELTAS,
-                    {
-                        way: [r.disclosed[:, which, i].tolist() for r in by]
-                        for way, by in found.items()
-                    },
-                )
-                for i, p in enumerate(P_MATCH)
-            ]
-            self.plot(f"figure-5-{what}", panels)
 
     def mondrian(self, l: int) -> tuple[Generalized, Floats]:
         form = publish(Mondrian(k=l, l=l, cuts="strict"), 1).form
@@ -263,22 +242,6 @@ class Figures:
                 for w, by in found.items()
             },
         )
-        self.plot(
-            "figure-7",
-            [
-                Panel(
-                    "ILoss by delta (l = 10)",
-                    DELTAS,
-                    {w: [r.loss.tolist() for r in by] for w, by in found.items()},
-                ),
-                Panel(
-                    "ILoss of Mondrian by l",
-                    list(map(str, DIVERSE)),
-                    {"Mondrian": [[loss[l][0]] for l in DIVERSE]},
-                ),
-            ],
-            one_scale=True,
-        )
         self.answers(
             found,
             {l: errors_of_intervals(form, self.asked) for l, (form, _) in boxed.items()},
@@ -342,32 +305,6 @@ class Figures:
                 for way, v in spread.items()
             },
         )
-        for name, what, measured, log in (
-            ("figure-8", "mean", mean, True),
-            ("figure-8-median", "median", median, False),
-            ("figure-9", "variance", variance, True),
-        ):
-            self.plot(
-                name,
-                [
-                    Panel(
-                        f"{what} error by delta",
-                        DELTAS,
-                        {way: [measured[k].tolist() for k in of if k[0] == way] for way in WAYS},
-                        log,
-                    ),
-                    Panel(
-                        f"{what} error by l",
-                        list(map(str, DIVERSE)),
-                        {
-                            w: [measured[k].tolist() for k in of if k[0] == w]
-                            for w in ("Mondrian", "Anatomy")
-                        },
-                        log,
-                    ),
-                ],
-                one_scale=True,
-            )
 
     def figure_10(self) -> None:
         found = {way: [self.cover(way, "1/6", l) for l in LARGER] for way in WAYS}
@@ -408,28 +345,6 @@ class Figures:
                 for w, by in found.items()
             },
         )
-        places = list(map(str, LARGER))
-        self.plot(
-            "figure-10",
-            [
-                Panel(
-                    "ILoss by l (delta = 1/6)",
-                    places,
-                    {w: [r.loss.tolist() for r in by] for w, by in found.items()},
-                ),
-                Panel(
-                    "median error by l",
-                    places,
-                    {w: [r.median.tolist() for r in by] for w, by in found.items()},
-                ),
-                Panel(
-                    "mean error by l",
-                    places,
-                    {w: [r.mean.tolist() for r in by] for w, by in found.items()},
-                    log=True,
-                ),
-            ],
-        )
 
 
 def main() -> None:
@@ -438,14 +353,13 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--plots", type=Path, help="write the figures as SVG into this folder")
     parser.add_argument(
         "--sample",
         type=int,
         help="of intervals, measure what linkage discloses of so many persons only",
     )
     asked = parser.parse_args()
-    figures = Figures(asked.runs, asked.queries, asked.plots, asked.sample)
+    figures = Figures(asked.runs, asked.queries, asked.sample)
     figures.figure_5()
     figures.figures_6_to_9()
     figures.figure_10()

@@ -27,7 +27,7 @@ ON_AVERAGE: dict[str, Callable[[Floats], Floats]] = {
 
 @cache
 def measuring(variant: Variant) -> Figures:
-    return Figures(2, 300, None, 2000) if variant == "quick" else Figures(10, 1000, None, None)
+    return Figures(2, 300, 2000) if variant == "quick" else Figures(10, 1000, None)
 
 
 Covered = dict[str, list[Runs]]

@@ -38,13 +38,11 @@ def numbers(cell):
 
 
 @pytest.mark.slow
-def test_figures(data, tmp_path):
-    """All figures are printed and drawn; a box is in order; nobody is found at P = 1, and every
-    claim of the paper has its verdict.
+def test_figures(data):
+    """All figures are printed; five numbers are in order; nobody is found at P = 1, and every claim
+    of the paper has its verdict.
     """
-    ran = run_script(
-        "mutual_cover/figures.py", "--runs", 2, "--queries", 60, "--plots", tmp_path, data=data
-    )
+    ran = run_script("mutual_cover/figures.py", "--runs", 2, "--queries", 60, data=data)
     assert ran.returncode == 0, ran.stderr
     identity, attribute, mondrian, loss, errors, by_l = tables_of(ran.stdout).values()
     for rows in (identity, attribute):
@@ -60,9 +58,6 @@ def test_figures(data, tmp_path):
     claims = [line for line in ran.stdout.splitlines() if line.startswith("The paper: ")]
     assert len(claims) == 16
     assert all("hold" in line for line in claims)
-    drawn = sorted(path.name for path in tmp_path.iterdir())
-    assert len(drawn) == 7
-    assert all((tmp_path / name).read_text().endswith("</svg>\n") for name in drawn)
 
 
 @pytest.mark.slow
