@@ -106,6 +106,12 @@ def section(paper: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
+def kept(place: Path) -> list[dict[str, Any]]:
+    """What came out of the papers that were measured, in the order of the page."""
+    found = [place / f"{folder}.json" for folder in FOLDERS]
+    return [json.loads(at.read_text(encoding="utf-8")) for at in found if at.is_file()]
+
+
 def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The lines of the whole page."""
     yield from (
@@ -135,6 +141,8 @@ def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
             f"{sum(figure['seconds'] for figure in paper['figures']) / 60:.1f}",
         )
     yield ""
+    if len(papers) < len(FOLDERS):
+        yield from (f"Not measured yet: {len(FOLDERS) - len(papers)} of {len(FOLDERS)} papers.", "")
     for paper in papers:
         yield from section(paper)
 
@@ -165,9 +173,7 @@ def main() -> None:
         ]
         if code := subprocess.run(command + ["--quick"] * asked.quick, check=False).returncode:
             sys.exit(code)
-    kept = [place / f"{folder}.json" for folder in FOLDERS]
-    papers = [json.loads(at.read_text(encoding="utf-8")) for at in kept if at.is_file()]
-    lines = "\n".join(page(papers)).rstrip() + "\n"
+    lines = "\n".join(page(kept(place))).rstrip() + "\n"
     (asked.to / "README.md").write_text(lines, encoding="utf-8")
 
 

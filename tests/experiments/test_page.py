@@ -6,6 +6,7 @@ it says what was measured.
 import importlib
 import json
 import re
+import subprocess
 import sys
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
@@ -37,11 +38,6 @@ def scripts():
             sys.modules.pop(name, None)
 
 
-def paper(folder):
-    """What a folder's paper came to when it was last measured."""
-    return json.loads((EXPERIMENTS / "figures" / f"{folder}.json").read_text(encoding="utf-8"))
-
-
 def made_up(scripts, found, **claim):
     """A paper of one figure with one claim about what was found."""
     asked = scripts.claims.Claim(
@@ -58,29 +54,42 @@ def made_up(scripts, found, **claim):
     )
 
 
+DECLARED = """
+import json, paper
+figures = [[f.name, len(f.claims), f.setting] for f in paper.PAPER.figures]
+print(json.dumps([figures, list(paper.PAPER.not_made)]))
+"""
+
+
 @pytest.mark.parametrize("folder", FIGURES)
 def test_every_figure_and_table_is_made_or_listed(folder):
-    """Each of the paper's numbers stands on the page, with claims or with a reason why not."""
-    text = [figure["name"] for figure in paper(folder)["figures"]] + list(paper(folder)["not_made"])
+    """Each of the paper's numbers is declared, with claims and a setting, or with a reason why
+    not.
+    """
+    paths = [str(path) for path in (EXPERIMENTS / folder, EXPERIMENTS)]
+    code = f"import sys; sys.path[:0] = {paths}{DECLARED}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    figures, not_made = json.loads(ran.stdout)
     listed = {"Figure": set(), "Table": set()}
-    for name in text:
+    for name in [name for name, *_ in figures] + not_made:
         for kind, first, last in re.findall(r"(Figure|Table)s? (\d+)(?: (?:to|and) (\d+))?", name):
             listed[kind] |= set(range(int(first), int(last or first) + 1))
     for kind, most in zip(("Figure", "Table"), FIGURES[folder], strict=True):
         assert listed[kind] >= set(range(1, most + 1)), (folder, kind)
-    assert all(figure["claims"] and figure["setting"] for figure in paper(folder)["figures"])
+    assert all(claims and setting for _, claims, setting in figures)
 
 
 def test_the_page_is_what_was_measured(scripts):
     """README.md is written from the kept results, and from nothing else."""
-    lines = scripts.page.page([paper(folder) for folder in scripts.page.FOLDERS])
+    lines = scripts.page.page(scripts.page.kept(EXPERIMENTS / "figures"))
     written = (EXPERIMENTS / "README.md").read_text(encoding="utf-8")
     assert written == "\n".join(lines).rstrip() + "\n"
 
 
-def test_every_failed_claim_has_a_reason():
+def test_every_failed_claim_has_a_reason(scripts):
     """A claim that does not hold says why, on the page that is kept."""
-    failed = [c for f in FIGURES for p in paper(f)["figures"] for c in p["claims"] if c["why"]]
+    papers = scripts.page.kept(EXPERIMENTS / "figures")
+    failed = [c for p in papers for f in p["figures"] for c in f["claims"] if c["why"]]
     assert failed
     assert [claim["says"] for claim in failed if claim["why"] == "not explained"] == []
 
