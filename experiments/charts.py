@@ -82,11 +82,11 @@ def _stroke(name: str, names: Sequence[str]) -> str:
 def _panel(panel: Panel, names: Sequence[str]) -> str:
     points = [point for series in panel.series.values() for point in series]
     bottom, top = _ends(panel, points)
-    left, right = (
-        (-0.5, len(panel.places) - 0.5)
-        if panel.places
-        else (min(x for x, *_ in points), max(x for x, *_ in points))
-    )
+    left, right = min(x for x, *_ in points), max(x for x, *_ in points)
+    if panel.places:
+        left, right = -0.5, len(panel.places) - 0.5
+    elif left == right:  # a single place stands in the middle
+        left, right = left / 2, right * 2 or 1.0
     across = _across(left, right, log=panel.log)
     down = _down(bottom, top, log=panel.log_y)
     out = [f'<text x="{LEFT}" y="16" font-weight="bold">{escape(panel.title)}</text>']

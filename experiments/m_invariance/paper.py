@@ -69,9 +69,10 @@ class Made:
 
 
 @cache
-def made(variant: Variant, sensitive: str, volume: int, method: Method) -> Made:
-    """Publish one of the paper's series."""
+def made(variant: Variant, sensitive: str, volume: int, *, m: int = 0, l: int = 0) -> Made:
+    """Publish one of the paper's series, m-invariant or l-diverse."""
     of, schema = scale(variant), schema_of(sensitive)
+    method: Method = MInvariance(m=m, balancing="paper") if m else Mondrian(k=l, l=l, cuts="strict")
     pool = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))
     pool = pool.select("row_id", *QUASI, sensitive).sample(of.thousand * POOL, seed=1)
     releases = 1 + (POOL - FIRST) // volume
@@ -83,9 +84,9 @@ def made(variant: Variant, sensitive: str, volume: int, method: Method) -> Made:
         asked = {
             number: run.microdata(tables[number - 1], schema)
             for number in range(1, releases + 1, of.every)
-            if isinstance(method, MInvariance)
+            if m
         }
-        thetas = THETAS if volume == VOLUMES[0] and getattr(method, "m", 0) == M else (THETA,)
+        thetas = THETAS if (volume, m) == (VOLUMES[0], M) else (THETA,)
         return Made(
             [release.counterfeits for release in run.releases],
             [release.seconds for release in run.releases],
@@ -107,14 +108,6 @@ def made(variant: Variant, sensitive: str, volume: int, method: Method) -> Made:
         )
 
 
-def invariant(m: int) -> Method:
-    return MInvariance(m=m, balancing="paper")
-
-
-def diverse(l: int) -> Method:
-    return Mondrian(k=l, l=l, cuts="strict")
-
-
 Sets = dict[tuple[str, int, int], Made]
 """By sensitive attribute, volume and m or l."""
 
@@ -122,7 +115,7 @@ Sets = dict[tuple[str, int, int], Made]
 def with_mondrian(variant: Variant) -> Sets:
     of = scale(variant)
     return {
-        (s, r, l): made(variant, s, r, diverse(l))
+        (s, r, l): made(variant, s, r, l=l)
         for s in of.sensitive
         for l in of.l
         for r in of.diverse_volumes
@@ -131,12 +124,12 @@ def with_mondrian(variant: Variant) -> Sets:
 
 def both(variant: Variant) -> Sets:
     """The paper's series of 81 releases."""
-    return {(s, 5, M): made(variant, s, 5, invariant(M)) for s in scale(variant).sensitive}
+    return {(s, 5, M): made(variant, s, 5, m=M) for s in scale(variant).sensitive}
 
 
 def by_volume(variant: Variant) -> Sets:
     return {
-        (s, r, M): made(variant, s, r, invariant(M))
+        (s, r, M): made(variant, s, r, m=M)
         for s in scale(variant).sensitive
         for r in scale(variant).volumes
     }
@@ -144,7 +137,7 @@ def by_volume(variant: Variant) -> Sets:
 
 def by_m(variant: Variant) -> Sets:
     of = scale(variant)
-    return {(s, 5, m): made(variant, s, 5, invariant(m)) for s in of.sensitive for m in of.m}
+    return {(s, 5, m): made(variant, s, 5, m=m) for s in of.sensitive for m in of.m}
 
 
 def by_either(variant: Variant) -> Sets:
