@@ -21,7 +21,8 @@ class Claim:
     """In the paper's words where they are short."""
     ours: Callable[[Any], str]
     """What came out here, in words, of what the figure measured."""
-    holds: Callable[[Any], bool]
+    holds: Callable[[Any], bool | None]
+    """None where too little was measured to say."""
     rule: str = ""
     """When it counts as held, where the paper's words leave that open."""
     why: str = ""

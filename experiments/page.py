@@ -30,7 +30,7 @@ from claims import Claim, Figure
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ("m_invariance", "global_guarantee", "slicing", "mutual_cover", "safe_sampling")
-HOLDS, FAILS = "holds", "**does not hold**"
+VERDICTS = {True: "holds", False: "**does not hold**", None: "not judged"}
 
 
 def measure(folder: str, place: Path, *, quick: bool) -> None:
@@ -73,12 +73,13 @@ def _figure(figure: Figure, begins: Path, *, quick: bool) -> dict[str, Any]:
 
 
 def _claim(claim: Claim, found: Any) -> dict[str, Any]:
-    held = bool(claim.holds(found))
+    held = claim.holds(found)
+    held = held if held is None else bool(held)  # numpy has a truth of its own
     return {
         "says": claim.says + (f" *({claim.rule})*" if claim.rule else ""),
         "ours": claim.ours(found),
-        "verdict": HOLDS if held else FAILS,
-        "why": "" if held else claim.why or "not explained",
+        "verdict": VERDICTS[held],
+        "why": claim.why or "not explained" if held is False else "",
     }
 
 
@@ -135,8 +136,8 @@ def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
             paper["title"].split(",")[0],
             paper["variant"],
             counted.total(),
-            counted[HOLDS],
-            counted[FAILS],
+            counted[VERDICTS[True]],
+            counted[VERDICTS[False]],
             len(paper["not_made"]),
             f"{sum(figure['seconds'] for figure in paper['figures']) / 60:.1f}",
         )

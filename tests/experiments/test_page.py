@@ -11,6 +11,7 @@ import sys
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 from support.scripts import EXPERIMENTS, run_script
@@ -94,14 +95,24 @@ def test_every_failed_claim_has_a_reason(scripts):
     assert [claim["says"] for claim in failed if claim["why"] == "not explained"] == []
 
 
-@pytest.mark.parametrize(("found", "verdict"), [(2, "holds"), (1, "**does not hold**")])
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (2, "holds"),
+        (1, "**does not hold**"),
+        (np.float64(1), "**does not hold**"),
+        (-1, "not judged"),
+    ],
+)
 def test_the_verdict_is_the_rules(scripts, tmp_path, found, verdict):
-    """What was found decides; the reason is given only where the claim does not hold."""
-    figure = made_up(scripts, found, why="because")
+    """What was found decides; the reason is given only where the claim does not hold, and nothing
+    is said of what was not measured.
+    """
+    figure = made_up(scripts, found, why="because", holds=lambda f: None if f < 0 else f > 1)
     made = scripts.page._figure(figure, tmp_path / "paper", quick=False)
     (claim,) = made["claims"]
     assert claim["verdict"] == verdict
-    assert claim["why"] == ("" if found > 1 else "because")
+    assert claim["why"] == ("because" if found == 1 else "")
 
 
 def test_what_nobody_explained_says_so(scripts, tmp_path):
