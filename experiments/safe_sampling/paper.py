@@ -18,8 +18,8 @@ from phalanx.accounting import solve
 from phalanx.accounting.amplification import amplified
 from phalanx.accounting.binomials import log_tail
 from phalanx.accounting.composition import together
-from phalanx.accounting.promise import log_delta
 from phalanx.accounting.solve import smallest_epsilon, smallest_k
+from phalanx.accounting.theorem import log_delta
 
 Lines = dict[str, list[tuple[float, float]]]
 SMALL = Fraction(1, 10**6)
@@ -28,7 +28,7 @@ LOST = "The numbers of the paper are lost in its text; the settings are ours."
 
 def d(k: int, beta: Fraction, epsilon: Fraction) -> float:
     """The theorem's d as a float."""
-    return exp(log_delta("theorem", k, beta, epsilon))
+    return exp(log_delta(k, beta, epsilon))
 
 
 def tenths(low: int, high: int, step: int = 1) -> list[Fraction]:

@@ -101,14 +101,14 @@ def test_every_failed_claim_has_a_reason(scripts):
         (2, "holds"),
         (1, "**does not hold**"),
         (np.float64(1), "**does not hold**"),
-        (-1, "not judged"),
+        (0, "not judged"),
     ],
 )
 def test_the_verdict_is_the_rules(scripts, tmp_path, found, verdict):
     """What was found decides; the reason is given only where the claim does not hold, and nothing
     is said of what was not measured.
     """
-    figure = made_up(scripts, found, why="because", holds=lambda f: None if f < 0 else f > 1)
+    figure = made_up(scripts, found, why="because", holds=lambda f: None if f == 0 else f > 1)
     made = scripts.page._figure(figure, tmp_path / "paper", quick=False)
     (claim,) = made["claims"]
     assert claim["verdict"] == verdict
