@@ -195,7 +195,10 @@ def _table(
     """
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
     table = read_source(source, query=query, drop=None, text=texts)
-    return table if wave is None else one_wave(table, *wave, ())[1]
+    if wave is None:
+        return table
+    column, value = wave
+    return one_wave(table, column, value, ())[1]
 
 
 def fault(error: BaseException) -> str:
