@@ -76,6 +76,25 @@ def test_minimality(data):
     assert "mondrian, l = 10" not in found
 
 
+def test_minimality_of_some_sets(data):
+    """Where worlds are counted for some sets of groups, sums have intervals; where for all, the
+    rows are those without the option.
+    """
+    asked = ["--table", "adult", "--effort", 300, "--only", "mondrian, l = 2"]
+    printed = []
+    for sets in (["--sets", 10], ["--sets", 10_000], []):
+        ran = run_script("knowing_the_method/minimality.py", *asked, *sets, data=data)
+        assert ran.returncode == 0, ran.stderr
+        ((_, (row,)),) = tables_of(ran.stdout).items()
+        printed.append(row)
+    some, all_sets, plain = printed
+    assert all_sets == plain
+    assert some[1] == plain[1]
+    mean, low, _, high = some[3].replace("(", "").replace(")", "").split()
+    assert float(low) <= float(mean) <= float(high)
+    assert float(low) <= float(plain[3]) <= float(high)
+
+
 def test_growth(data):
     """Every strategy has a row; groups are named more often than by chance, and no share is above
     100 per cent.

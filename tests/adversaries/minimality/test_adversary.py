@@ -87,9 +87,8 @@ def believed(method, quasi, world, adversary=None):
     """
     microdata = table(quasi, world)
     adversary = adversary or Minimality(effort=EVERYTHING, together=len(quasi))
-    replay = minimality.Replay.of(
-        published(method, microdata), microdata, adversary.effort, adversary.together
-    )
+    replay = minimality.Replay.of(published(method, microdata), microdata, adversary.together)
+    replay.count(replay.sets, adversary.effort, adversary.together)
     names = replay.hosts.groups.values.to_list()
     of_tuple = {t: shares for _, tuples, shares in replay.beliefs() for t in tuples.tolist()}
     return {

@@ -176,11 +176,14 @@ class Minimality:
         """
         releases, evidence = asked(releases, evidence, of_values=True)
         release = one_release(releases, self.name)
-        return self._conclude(
-            Replay.of(release, original_table(release, evidence), self.effort, self.together)
-        )
+        replay = Replay.of(release, original_table(release, evidence), self.together)
+        replay.count(replay.sets, self.effort, self.together)
+        return self.conclude(replay)
 
-    def _conclude(self, replay: Replay) -> Replayed:
+    def conclude(self, replay: Replay) -> Replayed:
+        """Everybody's most probable value by what was counted so far; of groups that were not, by
+        their shares.
+        """
         hosts, microdata = replay.hosts, replay.microdata
         true, of_tuple = true_values(hosts, microdata), hosts.of_person
         n = len(of_tuple)
@@ -225,6 +228,8 @@ class Minimality:
                 "probability": probability,
                 "above": above,
                 "guess": values.gather(guess),
+                "right": named,
+                "right_by_share": by_share,
             }
         )
         if microdata.persons is not None:

@@ -40,10 +40,14 @@ class Replay:
     """How many cuts failed by the values."""
     unused: int = 0
     """How many of them were too many together to be counted."""
+    sets: Sequence[tuple[Sequence[int], Sequence[FailedCut]]] = ()
+    """Cells that cuts part together, and these cuts; no cut parts two sets."""
 
     @classmethod
-    def of(cls, release: Release, microdata: Microdata, effort: int, together: int) -> "Replay":
-        """Replay a release's method; ReleaseError where this cannot be done."""
+    def of(cls, release: Release, microdata: Microdata, together: int) -> "Replay":
+        """Replay a release's method, and count nothing yet; ReleaseError where this cannot be
+        done. Cuts that part more than ``together`` groups are left out.
+        """
         hosts = Hosts.of(release.form, microdata)
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):
@@ -72,7 +76,7 @@ class Replay:
             ),
             requirement,
         )
-        replay._learn(effort, together)
+        replay._replay(together)
         return replay
 
     def __post_init__(self) -> None:
@@ -105,7 +109,17 @@ class Replay:
             Fraction(0) if asked.t is None else Fraction(int(totals[value]), asked.rows) + asked.t
         )
 
-    def _learn(self, effort: int, together: int) -> None:
+    def count(
+        self,
+        sets: Sequence[tuple[Sequence[int], Sequence[FailedCut]]],
+        effort: int,
+        together: int,
+    ) -> None:
+        """Count what the cuts of some of the ``sets`` tell, each at most once."""
+        for cells, cuts in sets:
+            self._count(cells, cuts, effort, together)
+
+    def _replay(self, together: int) -> None:
         cuts: list[FailedCut] = []
         for cut in failed_cuts(
             self.persons,
@@ -124,8 +138,7 @@ class Replay:
                 self.unused += 1
             elif cut:
                 cuts.append(cut)
-        for cells, about in _connected(cuts):
-            self._count(cells, about, effort, together)
+        self.sets = _connected(cuts)
 
     def _count(
         self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int, together: int
