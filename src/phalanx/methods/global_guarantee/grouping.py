@@ -35,7 +35,7 @@ _SLACKS: Final = (2.0, 4.0, 16.0, 256.0)
 """How far a group's demand may rise above the one it began with, where nobody else is left."""
 _ASKED: Final = 256
 """How many of the nearest groups a row without company asks."""
-_ENOUGH: Final = 64
+_ENOUGH: Final = 512
 """A class of demand is grouped by itself where it has so many times the rows that its largest group
 needs.
 """
