@@ -114,6 +114,18 @@ def test_further_tables_of_membership(data):
     assert rows[2][7].startswith("missed by")
 
 
+def test_what_is_known_without_the_release(data):
+    """Where others have the same values, the other half of a table tells who is in this one; where
+    nobody has, it tells nothing.
+    """
+    ran = run_script("slicing/membership.py", "--without", data=data)
+    assert ran.returncode == 0, ran.stderr
+    (rows,) = tables_of(ran.stdout).values()
+    known = {(name, int(l)): float(cells[2].split()[0]) for name, _, l, *cells in rows}
+    assert known["health panel without income", 2] > 0.8
+    assert abs(known["like German credit", 2] - 0.5) < 0.02
+
+
 def test_readings(data):
     """Nobody is above the bound by shares, by rows or by counting."""
     ran = run_script("slicing/readings.py", data=data)
