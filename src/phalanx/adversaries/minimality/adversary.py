@@ -183,6 +183,16 @@ class Minimality:
     def conclude(self, replay: Replay) -> Replayed:
         """Everybody's most probable value by what was counted so far; of groups that were not, by
         their shares.
+
+        Parameters
+        ----------
+        replay : Replay
+            A release beside the cuts that its method tried, some or all of them counted.
+
+        Returns
+        -------
+        Replayed
+            What was concluded of all persons of the release.
         """
         hosts, microdata = replay.hosts, replay.microdata
         true, of_tuple = true_values(hosts, microdata), hosts.of_person
