@@ -49,7 +49,7 @@ class PhalanxError(Exception):
 
     def __init__(self, sentence: str = "") -> None:
         super().__init__(
-            without_passwords(_CONTROL.sub(lambda found: repr(found[0])[1:-1], sentence))
+            without_passwords(_CONTROL.sub(lambda match: repr(match[0])[1:-1], sentence))
         )
 
 

@@ -209,6 +209,7 @@ class Place:
 
     @ground.setter
     def ground(self, chosen: tuple[str, str | None]) -> None:
+        """What somebody said."""
         self._ground = chosen
 
     def _read(self, of: Original, texts: tuple[str, ...]) -> Table:
