@@ -196,7 +196,7 @@ def _bars(
             y = _FLOOR - (_FLOOR - _TOP) * marks[i] / most
             half = min(step * 0.48, wide * 0.65)
             parts.append(f'<path class="mark" d="M{middle - half:.1f} {y:.1f}h{2 * half:.1f}"/>')
-        if i % every == 0:
+        if (len(labels) - 1 - i) % every == 0:  # the last one is seen, which may be all others
             parts.append(_text(middle, _FLOOR + 17, _cut(label), "middle"))
     parts.append(f'<path class="axis" d="M{_LEFT} {_FLOOR}H{_LEFT + _ROOM}"/>')
     return _svg(key, title, lines, parts)
