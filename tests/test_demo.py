@@ -82,7 +82,7 @@ def test_everything_is_verified_and_told(shown) -> None:
     assert found.report.is_file()
     assert found.report.is_relative_to(to)
     assert (to / "demo.db").is_file()
-    assert len([p for p in (to / "releases").iterdir() if p.is_dir()]) == 15
+    assert len(list((to / "releases").glob("*-*"))) == 15
     assert json.loads(json.dumps(found.to_json()))["methods"][2]["exposed_by_person"] == 0
 
 
@@ -150,11 +150,11 @@ def test_a_second_run_replaces_the_first(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(demo, "panel", few)
     first = demo.run(tmp_path / "demo", lambda _: None)
     (tmp_path / "demo" / "left").touch()
-    digest = (first.report.parent / "remembering-1" / "release.json").read_bytes()
+    digest = (first.report.parents[1] / "remembering-1" / "release.json").read_bytes()
     again = demo.run(tmp_path / "demo", lambda _: None)
     assert again.report == first.report
     assert not (tmp_path / "demo" / "left").exists()
-    assert (first.report.parent / "remembering-1" / "release.json").read_bytes() != digest
+    assert (first.report.parents[1] / "remembering-1" / "release.json").read_bytes() != digest
     assert (again.outcomes[2].exposed_by_person, again.outcomes[2].verified) == (0, True)
 
 

@@ -131,7 +131,7 @@ def test_init(ward) -> None:
 def made_up_demo(to: Path) -> demo.Demo:
     """A demo's outcome without the demo."""
     ways = [
-        demo.Outcome(method=way, persons=6127, exposed_by_box=1406, exposed_by_person=1406, counterfeits=(0, 0, 1, 6, 12), suppressed_rows=(0, 20, 35, 48, 67), verified=True, seconds=1.5)
+        demo.Outcome(method=way, persons=6127, exposed_by_box=1406, exposed_by_person=1406, counterfeits=(0, 0, 1, 6, 12), suppressed_rows=(0, 20, 35, 48, 67), loss=0.25, verified=True, seconds=1.5)
         for way in demo.WAYS
     ]  # fmt: skip
     return demo.Demo(

@@ -45,6 +45,10 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "tried": ["mondrian k=2", "anatomy l=2"],
         "source": ["t2.csv"],
     },
+    "/explore/ground": {"ground": ["released", "other", "table"], "source": ["t2.csv", ""]},
+    "/verify": {},
+    "/verify/bring": {"source": ["t1.csv", "out/ward-1", "nowhere"], "quasi": ["age"], "k": ["2"]},
+    "/release/{series}/{number:int}/report": {"audience": ["internal", "external", "x"]},
     "/work/{work:int}/adopt": {"point": ["1", "2"]},
     "/check": {},
     "/publish": {"sure": ["yes"], "number": ["1", "2", "3"]},
@@ -57,7 +61,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
 """What every form holds beside the stamp, and what may stand there."""
 ASKED = ["from", "attribute", "group", "method", "m", "k", "kind", "levels", "points", "token"]
 METHODS = ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X", "post"]
-STATUSES = {200, 303, 400, 404, 405}
+STATUSES = {200, 303, 307, 400, 404, 405}
 ELSEWHERE: list[dict[str, str | None]] = [
     {"Host": "evil.example"}, {"Host": "localhost"}, {"Host": ""}, {"Host": None}, {"Cookie": None}, {"Cookie": "phalanx=x"}, {"Cookie": "é; =; ;;phalanx-1=\xff"},
     {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},

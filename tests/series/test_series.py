@@ -98,7 +98,7 @@ def test_what_publish_says(tmp_path: Path) -> None:
     assert "check" in steps
     said = json.loads(json.dumps(made.to_json()))
     assert list(said) == [
-        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed_rows", "suppressed_values", "spent", "seconds", "report", "checks",
+        "release", "number", "wave", "rows", "groups", "counterfeits", "registered", "suppressed_rows", "suppressed_values", "spent", "seconds", "report", "checks",
         "disclosed",
     ]  # fmt: skip
     assert all(

@@ -193,12 +193,16 @@ def test_no_method_gets_around(studio: Studio, path: str, method: str) -> None:
 
 
 def test_what_is_read_changes_nothing(studio: Studio) -> None:
-    """No address that is read can be used to change something: actions answer to POST alone."""
+    """No address that is read can be used to change something: actions answer to POST alone, and
+    what else has their address shows something or refuses.
+    """
     browser = studio.inside()
+    there = sorted(studio.place.plan_path.parent.rglob("*"))
     for path in ACTIONS:
         if path not in PAGES:
-            assert browser.get(plain(path)).status_code in (404, 405)
+            assert browser.get(plain(path)).status_code in (400, 404, 405)
     assert studio.place.plan_text() == PLAN
+    assert sorted(studio.place.plan_path.parent.rglob("*")) == there
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/series.json", "/static/style.css", "/enter"])
