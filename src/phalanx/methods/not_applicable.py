@@ -14,7 +14,6 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, SchemaError
 from phalanx.methods.base import Method
-from phalanx.release.applicable import lacks_value
 
 
 def check_takes(method: Method, schema: Schema) -> None:
@@ -35,13 +34,24 @@ def rows_apart(microdata: Microdata) -> tuple[Ints, Ints]:
     listed = microdata.schema.not_applicable
     if not listed:
         return np.arange(microdata.rows), np.zeros(0, dtype=np.int64)
-    lacks = lacks_value(microdata, listed)
+    column = microdata.sensitive
+    of_code = [any(_alike(value, one) for one in listed) for value in column.domain.values]
+    lacks = np.array(of_code, dtype=np.bool_)[column.codes]
     if lacks.all():
         raise MethodError(
             f"column {microdata.schema.sensitive!r} is not applicable in any row, so that there is"
             " no value to protect; shorten 'not_applicable', or name another sensitive attribute."
         )
     return np.flatnonzero(~lacks), np.flatnonzero(lacks)
+
+
+def _alike(value: object, one: str | float) -> bool:
+    """Whether a value of the table is the declared one, by its text or as a number; the check of
+    the release decides it by code of its own.
+    """
+    if value is None or isinstance(value, bool) or isinstance(one, str):
+        return value is not None and str(value) == str(one)
+    return str(value) == str(one) or (isinstance(value, int | float) and value == one)
 
 
 def grouped_apart(
