@@ -173,10 +173,12 @@ def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints
 
 
 def _silenced(table: Table, state: State) -> State:
-    """Nothing is shown of the members of cohorts but the permanent values of the founding."""
+    """Nothing is shown of the members of cohorts but the permanent values of the founding, and
+    these also of whoever may be linked to nothing else any more.
+    """
     protected, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
     carries = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
-    emptied[[row for row, has in carries.items() if not has]] = True
+    emptied[list(carries)] = [not has for has in carries.values()]
     entries = np.flatnonzero(np.isin(protected.row_of, np.array(list(carries), dtype=np.int64)))
     names = protected.names.to_list()
     for entry in entries.tolist():
