@@ -59,6 +59,9 @@ def test_wrong_words_are_refused(ward) -> None:
         (["--sample", "half"], "--sample"),
         (["--sample", "1/2", "--on-the-table"], "exclude each other"),
         (["--surrogate", "t.csv", "--workers", "0"], "workers"),
+        (["--surrogate", "t.csv", "--picture", "."], "'.' cannot be used (is a directory)"),
+        (["--surrogate", "t.csv", "--picture", "no/p.svg"], "no such file or directory"),
     ):
         said = ward.call("explore", "plan.toml", *words)
         assert (said.code, said.out) == (2, "") and says in said.err, words
+        assert not (ward.path / "ward.explore").exists()

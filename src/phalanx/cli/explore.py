@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx explore``: what methods and parameters would promise, risk and lose, beforehand."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +51,8 @@ def explore(
     """
     from phalanx.exploration import explore
 
+    if picture is not None:
+        _check_place(picture)
     with _counting(quiet=quiet or json) as progress:
         exploration = explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,
@@ -93,6 +97,13 @@ def _show(exploration: "Exploration") -> None:
         "Percentages of an adversary: how often it is right (95 % interval). loss: mean width of "
         "intervals. error: median relative error of counts. suppressed rows: how many."
     )
+
+
+def _check_place(file: Path) -> None:
+    """OSError before long work, and not after it, where a file cannot stand there."""
+    file.parent.stat()
+    if file.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
 
 
 @contextmanager
