@@ -21,6 +21,12 @@ from phalanx.installed import Installed
 from phalanx.randomness import Randomness
 from phalanx.release.form import Form
 
+LooksBack = Literal["all", "digests", "last"]
+"""What the check of a new release looks at of those before it: the files of all, and who was in
+which group; or, since what was checked is in memory, that all files are as they were published,
+without reading their tables; or the last release alone.
+"""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -84,10 +90,7 @@ class Method(Protocol):
 
     name: ClassVar[str]
     needs_persons: ClassVar[bool]
-    looks_back: ClassVar[Literal["all", "last"]]
-    """Which earlier releases the check of a new one has to read: all of them, or the last, because
-    what came before is carried in memory.
-    """
+    looks_back: ClassVar[LooksBack]
     takes_registry: ClassVar[bool]
     """Whether a registry is of use: whether registered persons without a row may be put into
     groups.

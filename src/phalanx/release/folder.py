@@ -2,10 +2,12 @@
 """A release as a folder of files: writing it, and reading it back without believing it."""
 
 import errno
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
@@ -68,20 +70,7 @@ class Release:
             Where a file is missing, added, changed, or does not say what the manifest says.
         """
         path = Path(path)
-        _check_links(path)
-        if not path.is_dir() or not (path / NAME).is_file():
-            raise ReleaseError(
-                f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish'"
-                " made."
-            )
-        content = (path / NAME).read_bytes()
-        manifest = Manifest.from_bytes(content, path)
-        if content != manifest.to_bytes():
-            raise ReleaseError(
-                f"{path}: the manifest is not in the form in which it was published; ask the"
-                " publisher for the folder again."
-            )
-        _check_files(path, manifest)
+        manifest = _checked_manifest(path)
         form = _form(path, manifest, _read_tables(path, manifest))
         _check_form(path, manifest, form)
         return cls(manifest=manifest, form=form, path=path)
@@ -90,6 +79,30 @@ class Release:
     def generalized(self) -> Generalized:
         """The form of a release that has intervals; ReleaseError where it is of another kind."""
         return Generalized.expect(self.form)
+
+
+class Unread(Release):
+    """A release whose files were compared with the digests of its manifest, and whose tables are
+    read, and checked as ``Release.read`` does, once somebody asks for them.
+
+    ReleaseError where a file is missing, added or changed; then also where the folder is not any
+    more what it was.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        where = Path(path)
+        fields = {"manifest": _checked_manifest(where), "path": where, "evidence": Evidence()}
+        self.__dict__.update(fields)
+
+    @cached_property
+    def form(self) -> Form:
+        """What its tables hold."""
+        read = Release.read(self.path)
+        if read.manifest != self.manifest:
+            raise ReleaseError(
+                f"{self.path} was exchanged while it was looked at; put the published folder back."
+            )
+        return read.form
 
 
 def write_folder(path: Path, form: Form, formats: Sequence[str], **fields: Any) -> Manifest:
@@ -101,7 +114,7 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **fields: Any) 
         for format in formats:
             target = path / f"{name}.{format}"
             _write_table(table, target, format)
-            files.append(PublishedFile(name=target.name, sha256=digest(target.read_bytes())))
+            files.append(PublishedFile(name=target.name, sha256=_digest_of(target)))
     manifest = Manifest(
         form=form.kind,
         attributes=list(form.attributes),
@@ -159,6 +172,33 @@ def _flush_folder(path: Path) -> None:
         os.close(handle)
 
 
+def _checked_manifest(path: Path) -> Manifest:
+    """The manifest of a folder that holds the files that it names, and nothing else; ReleaseError
+    where it does not.
+    """
+    _check_links(path)
+    if not path.is_dir() or not (path / NAME).is_file():
+        raise ReleaseError(
+            f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish'"
+            " made."
+        )
+    content = (path / NAME).read_bytes()
+    manifest = Manifest.from_bytes(content, path)
+    if content != manifest.to_bytes():
+        raise ReleaseError(
+            f"{path}: the manifest is not in the form in which it was published; ask the"
+            " publisher for the folder again."
+        )
+    _check_files(path, manifest)
+    return manifest
+
+
+def _digest_of(file: Path) -> str:
+    """SHA-256 of a file, of which no more than a piece is in memory."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
 def _check_links(path: Path) -> None:
     """ReleaseError where the folder or anything in it is a link, which may show this reader other
     bytes than the next one.
@@ -198,7 +238,7 @@ def _check_files(path: Path, manifest: Manifest) -> None:
             f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again."
         )
     for file in manifest.files:
-        if digest((path / file.name).read_bytes()) != file.sha256:
+        if _digest_of(path / file.name) != file.sha256:
             raise ReleaseError(
                 f"{path}: the file {file.name} was changed after it was published (its digest"
                 " differs); ask the publisher for it again."

@@ -25,7 +25,7 @@ from phalanx.methods.base import (
 )
 from phalanx.methods.not_applicable import check_takes
 from phalanx.randomness import Randomness
-from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
 from phalanx.series.bounds import beyond, disclosed
 from phalanx.series.staging import Folder
@@ -155,13 +155,12 @@ class Drafting:
         )
 
     def _evidence(self, draft: Draft, groups: "Mapping[int, pl.DataFrame]") -> Evidence:
-        carries = self.method.looks_back == "last"
         evidence = Evidence(
             groups=groups,
             microdata={self.number: self.microdata},
             rows={self.number: draft.groups} if draft.form.is_drawn else {},
             parts={self.number: draft.evidence},
-            state=(self.memory.state, draft.state) if carries else None,
+            state=None if self.method.looks_back == "all" else self._state(draft),
         )
         drawn_from = draft.form.drawn_from
         if drawn_from is not None and evidence.part(drawn_from, self.number) is None:
@@ -170,6 +169,19 @@ class Drafting:
                 " from; nothing was published, please report this."
             )
         return evidence
+
+    def _state(self, draft: Draft) -> tuple[Tables, Tables]:
+        """What the ledger remembers before the release, and what it will with it."""
+        import polars as pl
+
+        before = dict(self.memory.tables)
+        grown = {
+            name: pl.concat([before[name], added], how="vertical_relaxed")
+            if name in before
+            else added
+            for name, added in draft.remember.items()
+        }
+        return {**before, **self.memory.state}, {**before, **grown, **draft.state}
 
     def _randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
@@ -228,7 +240,7 @@ def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
     if not earlier:
         return
     before = earlier[-1]
-    types_before = {attribute.name: attribute.type for attribute in before.form.attributes}
+    types_before = {attribute.name: attribute.type for attribute in before.manifest.attributes}
     for now in draft.form.attributes:
         if types_before.get(now.name, now.type) != now.type:
             raise SchemaError(
@@ -236,7 +248,7 @@ def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
                 f" release {before.number}; correct the table, or name the type in the schema's"
                 " types."
             )
-    if list(draft.form.attributes) != list(before.form.attributes):
+    if list(draft.form.attributes) != list(before.manifest.attributes):
         raise SchemaError(
             f"the published columns are not those of release {before.number}, and a series keeps"
             " its own; give the plan another series name."

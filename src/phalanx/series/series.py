@@ -406,8 +406,9 @@ class Series:
         """
         ledger.check_goes_on(self.name)
         entries = ledger.releases(self.name, marked=True)
-        looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
-        earlier = [_read_earlier(self.name, entry) for entry in looked_at]
+        looks_back = self._is.method.looks_back
+        looked_at = entries[-1:] if looks_back == "last" else entries
+        earlier = [_unread(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
         progress("encode")
@@ -415,7 +416,7 @@ class Series:
         self._check_promise(ledger.promise(self.name))
         groups = {
             entry.number: mapping
-            for entry in looked_at
+            for entry in (entries if looks_back == "all" else entries[-1:])
             if (mapping := ledger.groups(self.name, entry.number)) is not None
         }
         return Drafting(
@@ -564,9 +565,10 @@ def _waves(entries: "Sequence[ReleaseEntry]") -> list[str | None]:
     return [entry.summary.get("wave") for entry in entries]
 
 
-def _read_earlier(series: str, entry: ReleaseEntry) -> folder.Release:
+def _unread(series: str, entry: ReleaseEntry) -> folder.Release:
+    """An earlier release, of which nothing is read but what tells that it is as it was published."""
     try:
-        release = folder.Release.read(entry.folder)
+        release = folder.Unread(entry.folder)
     except (
         ReleaseError
     ) as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher

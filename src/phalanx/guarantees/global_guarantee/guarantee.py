@@ -152,16 +152,18 @@ class GlobalGuarantee:
         """Each release alone, persons and groups, ever linked, and what is carried on or permanent
         values.
         """
-        series, evidence = [*earlier, release], evidence or Evidence()
+        evidence = evidence or Evidence()
+        mapping = evidence.groups.get(release.number)
+        by_state = evidence.state is not None and mapping is not None and not self.permanent
+        series = [release] if by_state else [*earlier, release]
         if any(r.form.sensitive is None for r in series):
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.name, bound=self._bound, worst=None, holds=False, note=note)]
-        mapping = evidence.groups.get(release.number)
-        if evidence.state is not None and mapping is not None and not self.permanent:
+        if by_state and evidence.state is not None and mapping is not None:
             before, after = map(Exposures.of_tables, evidence.state)
             return [
-                self._alone([release]),
-                *self._persons_and_groups([release], evidence),
+                self._alone(series),
+                *self._persons_and_groups(series, evidence),
                 *self._last(release, mapping, before, after),
             ]
         return [

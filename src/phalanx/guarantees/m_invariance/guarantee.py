@@ -16,11 +16,13 @@ from phalanx.errors import PlanError
 from phalanx.exact import Ints, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.m_invariance.remembered import shape_faults, succession_faults, under
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.guarantees.views.boxes import Bools, candidate_sets
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, place
 from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.evidence.signatures import Remembered
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 
@@ -53,7 +55,8 @@ class MInvariance:
     "paper": by new tuples where they could be spared, and then it does not.
 
     The files alone show m-uniqueness and the counterfeits. Signatures by person need
-    ``evidence.groups``; the candidate sets of the public view need ``evidence.microdata``; what
+    ``evidence.groups``, or for the last release alone what the series remembered ``before`` it and
+    remembers ``after`` it (``evidence.state``); the candidate sets of the public view need ``evidence.microdata``; what
     cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1,
     or ``balancing`` neither.
     """
@@ -97,9 +100,23 @@ class MInvariance:
         box.
         """
         series, evidence = [*earlier, release], evidence or Evidence()
+        mapping, remembers = evidence.groups.get(release.number), evidence.state is not None
+        if remembers and self.consecutive:
+            series = series[-2:]  # each pair was checked when its second was published
+        elif remembers and mapping is not None:
+            series = [release]
         if any(r.form.sensitive is None for r in series):
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.full_name, bound=self.m, worst=None, holds=False, note=note)]
+        if evidence.state is not None and mapping is not None and not self.consecutive:
+            before, after = map(Remembered.of_tables, evidence.state)
+            return [
+                self._uniqueness(series),
+                self._counterfeits(series),
+                *self._persons_and_groups(series, evidence),
+                *self._remembered(release, evidence, before, after),
+                *self._candidate_sets(series, evidence),
+            ]
         return [
             self._uniqueness(series),
             self._counterfeits(series),
@@ -259,6 +276,64 @@ class MInvariance:
                 f" {_without(mapped, given)} nothing says which value a person had; {several}"
                 " person(s) stand under more than one signature, each of whom must have changed"
                 " the value in between",
+            )
+
+    def _remembered(
+        self, release: Release, evidence: Evidence, before: Remembered, after: Remembered
+    ) -> Iterator[Verdict]:
+        """Whoever stands in the last release stands under the signature that the series remembers
+        of them; and what it remembers is of everybody, and never changes.
+        """
+        faults = [*shape_faults(before, "before"), *shape_faults(after, "after")]
+        if not faults:
+            yield from self._under_remembered(release, evidence, after)
+            published = evidence.groups[release.number].filter(pl.col("group") != 0)["person"]
+            records = release.manifest.privacy_unit == "record"
+            faults = list(succession_faults(before, after, published, records=records))
+        yield Verdict(
+            name=self._named("remembered signatures"),
+            bound=0,
+            worst=len(faults),
+            holds=not faults,
+            note="; ".join(faults) or f"{after.persons.height} person(s), or records of theirs",
+        )
+
+    def _under_remembered(
+        self, release: Release, evidence: Evidence, remembered: Remembered
+    ) -> Iterator[Verdict]:
+        """How many signatures a person has: that of the group, and the remembered one where it is
+        another.
+        """
+        part, signatures = "signatures by person", Signatures.of_series([release])
+        records = release.manifest.privacy_unit == "record"
+        told = not records or _has_records(evidence.microdata.get(release.number))
+        known = under(remembered, signatures)
+        hosts = _hosts(release, evidence, signatures, records=records and told)
+        one = [*_whom(hosts), "signature"]
+        moved = hosts.join(known, on=one, how="anti")
+        whom = "record(s) (person and value)" if records else "person(s)"
+        if told or moved.height:
+            yield Verdict(
+                name=self._named(part),
+                bound=1,
+                worst=2 if moved.height else 1,
+                holds=not moved.height,
+                note=(
+                    f"{moved.height} {whom} stand under more than one signature"
+                    if moved.height
+                    else f"{hosts.height} {whom}, beside what is remembered of them"
+                ),
+                worst_cases=_moved_cases(moved.select(_whom(hosts)).unique(), [hosts], [release]),
+            )
+        if not told:
+            several = known.group_by("person").agg(pl.col("signature").n_unique())
+            yield self._not_checked(
+                part,
+                1,
+                f"the promise is per record, and without the microdata of release {release.number}"
+                " nothing says which value a person had;"
+                f" {int((several['signature'] > 1).sum())} person(s) are remembered under more than"
+                " one signature, each of whom must have changed the value in between",
             )
 
     def _candidate_sets(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:

@@ -62,15 +62,21 @@ class Signatures:
         return self._known[release.form]
 
     def _number(self, groups: Groups) -> Ints:
-        shared = self.values([] if groups.values is None else groups.values.to_list())[
-            groups.cell_value
-        ]
+        values = self.values([] if groups.values is None else groups.values.to_list())
+        return self.numbered(groups.cell_group, values[groups.cell_value], len(groups))
+
+    def numbered(self, owner: Ints, values: Ints, owners: int) -> Ints:
+        """The number of every owner's signature, shape (owners,): ``values`` (c,), by number, each
+        at most once in the set of its ``owner`` (c,), which has one value at least.
+        """
         q = max(self.number_of_values, 1)
-        shared = np.sort(groups.cell_group * q + shared) % q  # by group, then by number
-        numbers = np.zeros(len(groups), dtype=np.int64)
-        for size in np.unique(groups.distinct).tolist():
-            alike = np.flatnonzero(groups.distinct == size)
-            sets = shared[groups.starts[alike][:, None] + np.arange(size)].astype(np.int64)
+        values = np.sort(owner * q + values) % q  # by owner, then by number
+        sizes = np.bincount(owner, minlength=owners)
+        starts = np.cumsum(sizes) - sizes
+        numbers = np.zeros(owners, dtype=np.int64)
+        for size in np.unique(sizes).tolist():
+            alike = np.flatnonzero(sizes == size)
+            sets = values[starts[alike][:, None] + np.arange(size)].astype(np.int64)
             content, width = sets.tobytes(), sets.itemsize * size
             numbers[alike] = [
                 self._sets.setdefault(content[i : i + width], len(self._sets))

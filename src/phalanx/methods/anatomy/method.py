@@ -6,7 +6,7 @@ has (Xiao & Tao, VLDB 2006).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
 from phalanx.methods.anatomy.offer import OFFER
-from phalanx.methods.base import Draft, Memory, Offer, parameters_of
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer, parameters_of
 from phalanx.methods.not_applicable import grouped_apart
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
@@ -57,7 +57,7 @@ class Anatomy:
 
     name: ClassVar[str] = "anatomy"
     needs_persons: ClassVar[bool] = False
-    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER

@@ -22,7 +22,7 @@ from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
-from phalanx.methods.base import Draft, Memory, Offer, check_min_width, check_widths
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer, check_min_width, check_widths
 from phalanx.methods.global_guarantee.draft import draft
 from phalanx.methods.global_guarantee.offer import OFFER
 from phalanx.methods.global_guarantee.phases import decide, expose, recall
@@ -216,7 +216,7 @@ class GlobalGuarantee:
         }
 
     @property
-    def looks_back(self) -> Literal["all", "last"]:
+    def looks_back(self) -> LooksBack:
         """Cohorts are checked over the whole series; everything else builds on what the last
         release carries.
         """

@@ -26,7 +26,15 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
-from phalanx.methods.base import Draft, Memory, Offer, check_min_width, check_widths, parameters_of
+from phalanx.methods.base import (
+    Draft,
+    LooksBack,
+    Memory,
+    Offer,
+    check_min_width,
+    check_widths,
+    parameters_of,
+)
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
 from phalanx.methods.m_invariance.offer import OFFER
@@ -65,7 +73,7 @@ class MInvariance:
 
     name: ClassVar[str] = "m-invariance"
     needs_persons: ClassVar[bool] = True
-    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     offer: ClassVar[Offer] = OFFER
 

@@ -4,7 +4,6 @@ the rows of a new table.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -12,15 +11,7 @@ import polars as pl
 from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
-
-_SIGNATURES: Final = "signatures"
-"""Memory table (entry, signature, value): one row per value of a signature; entries are numbered
-through.
-"""
-_PERSONS: Final = "persons"
-"""Memory table (person, entry): the signature and the value in it that were first published for a
-person (or for a record of theirs).
-"""
+from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +60,7 @@ class Signatures:
         column = microdata.sensitive
         codes = column.codes.astype(np.int64)
         nobody = np.full(microdata.rows, -1, dtype=np.int64)
-        table, persons = memory.tables.get(_SIGNATURES), memory.tables.get(_PERSONS)
+        table, persons = memory.tables.get(SIGNATURES), memory.tables.get(PERSONS)
         if table is None or persons is None or table.height == 0:
             none = np.zeros(0, dtype=np.int64)
             unchanged = np.zeros(microdata.rows, dtype=bool)
@@ -156,14 +147,14 @@ class Signatures:
         first = self.offsets[self.known]
         new = np.repeat(self.ids, np.diff(self.offsets))[first:]
         return {
-            _SIGNATURES: pl.DataFrame(
+            SIGNATURES: pl.DataFrame(
                 {
                     "entry": self.entries[first:],
                     "signature": new,
                     "value": self.domain.gather(self.values[first:]),
                 }
             ),
-            _PERSONS: pl.DataFrame(
+            PERSONS: pl.DataFrame(
                 {"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}
             ),
         }

@@ -18,6 +18,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.rule import meets
 from phalanx.methods.base import (
     Draft,
+    LooksBack,
     Memory,
     Offer,
     check_min_width,
@@ -86,7 +87,7 @@ class Mondrian:
 
     name: ClassVar[str] = "mondrian"
     needs_persons: ClassVar[bool] = False
-    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER

@@ -21,7 +21,7 @@ from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
-from phalanx.methods.base import Draft, Memory, Offer
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
@@ -78,7 +78,7 @@ class MutualCover:
 
     name: ClassVar[str] = "mutual-cover"
     needs_persons: ClassVar[bool] = False
-    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = False

@@ -21,7 +21,7 @@ from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
-from phalanx.methods.base import Draft, Memory, Offer
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.methods.safe_sampling.offer import OFFER
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
@@ -79,7 +79,7 @@ class SafeSampling:
 
     name: ClassVar[str] = "safe-sampling"
     needs_persons: ClassVar[bool] = False
-    looks_back: ClassVar[Literal["all", "last"]] = "last"
+    looks_back: ClassVar[LooksBack] = "last"
     takes_registry: ClassVar[bool] = False
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True

@@ -24,7 +24,7 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedDiversity,
     SlicedRecursive,
 )
-from phalanx.methods.base import Draft, Memory, Offer, check_word, parameters_of
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer, check_word, parameters_of
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition
 from phalanx.methods.mondrian.method import partition as partition_of_rows
 from phalanx.methods.not_applicable import grouped_apart, rows_apart
@@ -100,7 +100,7 @@ class Slicing:
 
     name: ClassVar[str] = "slicing"
     needs_persons: ClassVar[bool] = False
-    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER

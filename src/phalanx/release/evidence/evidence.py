@@ -27,8 +27,8 @@ class Evidence:
     original table, for checks from the public view (boxes). ``rows``: the published row, from 1, of
     every row of the original table, 0 for none, where this is known without ``groups``. ``parts``:
     what the form or the guarantee of a release asks for by type, private: as its method made it, or
-    as the ledger remembers it. ``state``: the tables that the series carried before the last
-    release, and those that it is to carry after it; with them the last release is checked without
+    as the ledger remembers it. ``state``: the tables that the ledger remembered before the last
+    release, and those that it is to remember with it; with them the last release is checked without
     those before it. None for a check of the whole series.
     """
 
