@@ -27,6 +27,7 @@ from phalanx.report.figures import Figures, size_histogram
 from phalanx.report.privacy import NAME as PRIVACY
 from phalanx.report.privacy import Privacy
 from phalanx.report.recodings import Recoding
+from phalanx.report.so_far import SoFar
 from phalanx.report.usefulness import Usefulness
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def write_report(
     audience: Audience = "internal",
     microdata: Microdata | None = None,
     population: int | None = None,
+    so_far: Sequence[SoFar] = (),
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
@@ -58,9 +60,9 @@ def write_report(
     each of them found out, to be shown side by side; ``answers``: the regulator's questions,
     answered by those who were played; ``microdata``: the original table, for what was lost. A page
     for an ``external`` audience takes none of these four. ``population``: so many persons the table
-    is a sample of. Names released values only; loads
-    nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or
-    not at all.
+    is a sample of; ``so_far``: figures of earlier releases, whose tables need not be read for them.
+    Names released values only; loads nothing and runs nothing. OSError where it cannot be written;
+    an older page is replaced whole or not at all.
     """
     page = render(
         releases,
@@ -71,6 +73,7 @@ def write_report(
         audience=audience,
         microdata=microdata,
         population=population,
+        so_far=so_far,
     )
     temporary = path.with_name(f".{path.name}.part")
     try:
@@ -90,14 +93,16 @@ def render(
     audience: Audience = "internal",
     microdata: Microdata | None = None,
     population: int | None = None,
+    so_far: Sequence[SoFar] = (),
 ) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
     inside = audience == "internal"
     if not inside:
         summary, adversaries, answers, microdata = {}, (), (), None
-    series = [Figures.of(release) for release in ordered]
-    manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
+    known = {figures.number: figures for figures in so_far}
+    series = [known.get(release.number) or SoFar.of(release) for release in ordered]
+    manifest, figures, form = ordered[-1].manifest, Figures.of(ordered[-1]), ordered[-1].form
     place = form.group_word
     intervals = form.has_intervals and not form.tells_itself_alone
     checks = [_check(v) for v in verdicts]
@@ -130,7 +135,7 @@ def render(
             "usable": headlines.usable(ordered[-1], use),
         },
         use=use,
-        pictures=[(p.title, p.under, markup(p.svg)) for p in _pictures(ordered, use)],
+        pictures=[(p.title, p.under, markup(p.svg)) for p in _pictures(series, use)],
         regulator=regulators_table(classes),
         digest=ordered[-1].digest,
         manifest=manifest,
@@ -193,7 +198,7 @@ def regulators_table(classes: Classes | None) -> dict[str, Any] | None:
     }
 
 
-def _pictures(releases: Sequence[Release], use: Usefulness) -> list[pictures.Picture]:
+def _pictures(series: Sequence[SoFar], use: Usefulness) -> list[pictures.Picture]:
     """What people look at; each names released values only, and escapes what it shows."""
     drawn = [
         *pictures.distributions(use),
@@ -201,12 +206,10 @@ def _pictures(releases: Sequence[Release], use: Usefulness) -> list[pictures.Pic
         pictures.pairs(use),
         pictures.questions(use),
     ]
-    if len(releases) > 2:  # a picture of two bars is none
-        by_release = [(r.number, Classes.of_form(r.form)) for r in releases]
-        known = [(number, c) for number, c in by_release if c is not None and c.rows]
-        if len(known) > 2:
-            worst, mean = [c.worst for _, c in known], [c.average for _, c in known]
-            drawn.append(pictures.risk_over_series(worst, mean, [n for n, _ in known]))
+    known = [r for r in series if r.worst is not None and r.average is not None]
+    if len(known) > 2:  # a picture of two bars is none
+        worst, mean = [r.worst or 0.0 for r in known], [r.average or 0.0 for r in known]
+        drawn.append(pictures.risk_over_series(worst, mean, [r.number for r in known]))
     return [picture for picture in drawn if picture is not None]
 
 

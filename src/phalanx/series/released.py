@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from phalanx.adversaries.disclosure import Disclosed
     from phalanx.estimators import Estimate
     from phalanx.report import Audience
+    from phalanx.report.so_far import SoFar
     from phalanx.utility import Measured
     from phalanx.verification import Verification
 
@@ -68,6 +69,7 @@ class Release(folder.Release):
     files: Mapping[str, bytes] | None = None
     """The files of a release in memory, by name; None of one that has a folder."""
     _earlier: Sequence[folder.Release] = ()
+    _so_far: Sequence["SoFar"] = ()
     _like: Any = None
 
     @property
@@ -396,6 +398,7 @@ class Release(folder.Release):
                 summary=self._summary() if inside else {},
                 audience=audience,
                 population=population,
+                so_far=self._so_far,
                 **inside,
             )
         except OSError as error:

@@ -451,16 +451,25 @@ class Series:
             self.name, marked=True
         )  # before anything is mended: an old ledger would not know what it must keep
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+        entries = ledger.releases(self.name)
         if wave is not None:
-            refuse_twice(wave, _waves(ledger.releases(self.name)))
+            refuse_twice(wave, _waves(entries))
         drafting = self._drafting(frame, registry, ledger, progress)
         number = drafting.number
 
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = replace(as_release(checked, final, table, began, drafting.earlier), wave=wave)
+            release = replace(
+                as_release(checked, final, table, began, drafting.earlier),
+                wave=wave,
+            )
             summary = self._summary(release)
+            if self._is.report:  # later reports show it without its tables
+                from phalanx.report.so_far import remembered, remembering
+
+                release = replace(release, _so_far=remembered(e.summary for e in entries))
+                summary |= remembering(release)
             entry = ReleaseEntry(
                 number=number,
                 folder=str(final.resolve()),

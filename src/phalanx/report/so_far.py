@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report shows of each release of a series; few figures, from published values alone, so that
+a publisher keeps them and reads no earlier table again.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from phalanx.release.folder import Release
+from phalanx.report.classes import Classes
+from phalanx.report.figures import Figures
+
+_KEY: Final = "so_far"
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """One release in the table and the picture of its series."""
+
+    number: int
+    rows: int
+    groups: int
+    counterfeits: int
+    registered: int
+    loss: float
+    """The mean of the attributes' mean widths."""
+    worst: float | None
+    """The risk of whoever is in the smallest class; None where rows are not persons', or none."""
+    average: float | None
+    """The mean risk of a row; None as for ``worst``."""
+
+    @classmethod
+    def of(cls, release: Release) -> "SoFar":
+        """Those of a release, from its tables."""
+        figures, classes = Figures.of(release), Classes.of_form(release.form)
+        known = classes if classes is not None and classes.rows else None
+        return cls(
+            figures.number,
+            figures.rows,
+            figures.groups,
+            figures.counterfeits,
+            figures.registered,
+            float(figures.loss),
+            None if known is None else known.worst,
+            None if known is None else known.average,
+        )
+
+
+def remembering(release: Release) -> dict[str, Any]:
+    """What the ledger keeps of a release for later reports, beside its other counts."""
+    return {_KEY: asdict(SoFar.of(release))}
+
+
+def remembered(summaries: Iterable[Mapping[str, Any]]) -> list[SoFar]:
+    """What it kept of releases, of those of which it kept it."""
+    return [SoFar(**summary[_KEY]) for summary in summaries if _KEY in summary]
