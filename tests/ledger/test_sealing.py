@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger, ReleaseEntry, sealing
+from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
 from phalanx.ledger.store import Store
 
@@ -42,13 +41,6 @@ def test_places_are_unambiguous() -> None:
 def test_sealing_twice_differs() -> None:
     """The nonce is fresh each time, so that equal memories cannot be told to be equal."""
     assert len({seal(KEY, b"same", "s")[:12] for _ in range(100)}) == 100
-
-
-def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table larger than a database takes as one value is refused with its size."""
-    monkeypatch.setattr(sealing, "LARGEST", 3)
-    with pytest.raises(LedgerError, match="has 4 bytes and the ledger takes 3"):
-        seal(KEY, b"four", "s")
 
 
 def test_types_go_round() -> None:

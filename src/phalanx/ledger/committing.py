@@ -10,6 +10,7 @@ from phalanx.ledger.marks import Marked, unmarked
 from phalanx.ledger.moving import gone
 from phalanx.ledger.reconciling import reconciliations
 from phalanx.ledger.rows import Entries, Head, Rows
+from phalanx.ledger.sealing import split
 
 CARRIED: Final = "carried/"
 """How the names of those segments begin that the next release replaces."""
@@ -25,8 +26,8 @@ def commit(
 ) -> None:
     """Record a release and its segments; LedgerError as ``Ledger.commit`` says."""
     sealed = {
-        segment: rows.seal(content, series, entry.number, segment)
-        for segment, content in tables.items()
+        segment: rows.seal(content, series, entry, segment)
+        for segment, content in split(tables).items()
     }
     rows.mark.prepare()
     with rows.store.transaction(series):

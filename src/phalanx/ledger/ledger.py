@@ -22,7 +22,7 @@ from phalanx.ledger.opening import opened, store_of
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
 from phalanx.ledger.rotation import rotate
 from phalanx.ledger.rows import MOVED, Rows, canonical, fits, named
-from phalanx.ledger.sealing import pack, pack_groups, unpack, unpack_groups
+from phalanx.ledger.sealing import SPLIT, pack, pack_groups, split, unpack, unpack_groups
 from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
 
@@ -213,9 +213,9 @@ class Ledger:
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
                 for segment in segments:
-                    if segment.startswith(_MEMORY):
+                    if segment.startswith(_MEMORY) and SPLIT not in segment:
                         parts.setdefault(segment.removeprefix(_MEMORY), []).append(
-                            unpack(self._rows.segment(series, entry.number, segment))
+                            unpack(self._rows.table(series, entry, segments, segment))
                         )
         return {
             name: pl.concat(frames, how="vertical_relaxed")
@@ -241,14 +241,11 @@ class Ledger:
             Where a segment was changed or removed.
         """
         with self._store.snapshot():
-            number, segments = next(
-                ((entry.number, names) for entry, names in reversed(self._rows.entries(series))),
-                (0, []),
-            )
             return {
-                name.removeprefix(CARRIED): unpack(self._rows.segment(series, number, name))
+                name.removeprefix(CARRIED): unpack(self._rows.table(series, entry, segments, name))
+                for entry, segments in self._rows.entries(series)[-1:]
                 for name in segments
-                if name.startswith(CARRIED)
+                if name.startswith(CARRIED) and SPLIT not in name
             }
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
@@ -274,7 +271,7 @@ class Ledger:
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
                 if entry.number == number and _GROUPS in segments:
-                    return unpack_groups(self._rows.segment(series, number, _GROUPS))
+                    return unpack_groups(self._rows.table(series, entry, segments, _GROUPS))
         return None
 
     def moved(self, series: str) -> str | None:
@@ -377,7 +374,7 @@ class Ledger:
             mark says.
         """
         tables = [
-            (entry, {_MEMORY + name: pack(frame) for name, frame in remember.items()})
+            (entry, split({_MEMORY + name: pack(frame) for name, frame in remember.items()}))
             for entry, remember in entered
         ]
         return reconcile(self._rows, series, tables, forgotten=forgotten)
@@ -534,5 +531,5 @@ class Ledger:
 
 
 def _check_names(series: str, remember: Sequence[str]) -> None:
-    if unfit := [name for name in remember if not name or not fits(name)]:
+    if unfit := [name for name in remember if not name or not fits(name) or SPLIT in name]:
         raise ValueError(f"series {series!r}: {unfit[0]!r} cannot name a table of a memory")

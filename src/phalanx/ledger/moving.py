@@ -62,11 +62,11 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
         )
         for entry, names in releases:
             for name in names:
-                out.write(rows.segment(series, entry.number, name))
+                out.write(rows.segment(series, entry, name))
         if not copy:
             last, segments = entries[-1]
             rows.insert_segment(
-                series, last.number, MOVED, rows.seal(today().encode(), series, last.number, MOVED)
+                series, last.number, MOVED, rows.seal(today().encode(), series, last, MOVED)
             )
             rows.authenticate_anew(series, last, [*segments, MOVED])
             recorded = replace(recorded, moves=recorded.moves + 1)
@@ -174,9 +174,10 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
                         series,
                         entry.number,
                         name,
-                        rows.seal(incoming.read(), series, entry.number, name),
+                        rows.seal(incoming.read(), series, entry, name),
                     )
-            rows.insert_segment(series, 1, PERSON, rows.seal(c.person_key, series, 1, PERSON))
+            first = releases[0][0]
+            rows.insert_segment(series, 1, PERSON, rows.seal(c.person_key, series, first, PERSON))
             incoming.end()
             if not c.copy:
                 rows.mark.begin(series)

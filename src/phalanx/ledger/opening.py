@@ -12,7 +12,7 @@ from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store, table_definitions
 from phalanx.randomness import Randomness
 
-_FORMAT: Final = b"phalanx-ledger-2"
+_FORMAT: Final = b"phalanx-ledger-3"
 _ID: Final = 16
 
 

@@ -93,7 +93,8 @@ def reconcile(
             [*(entry for entry, _ in before), *(entry for entry, _ in entered)], recorded.moves
         )
         _check_follows(rows, series, before, entered, after)
-        last = entered[-1][0].number if entered else before[-1][0].number
+        ended = entered[-1][0] if entered else before[-1][0]
+        last = ended.number
         earlier = next(
             (
                 reconciliation
@@ -120,7 +121,7 @@ def reconcile(
             )
             for name, content in tables.items():
                 rows.insert_segment(
-                    series, entry.number, name, rows.seal(content, series, entry.number, name)
+                    series, entry.number, name, rows.seal(content, series, entry, name)
                 )
         if not entered:
             entry, names = before[-1]
@@ -130,7 +131,7 @@ def reconcile(
             series,
             last,
             RECONCILED,
-            rows.seal(json.dumps(reconciliation.to_json()).encode(), series, last, RECONCILED),
+            rows.seal(json.dumps(reconciliation.to_json()).encode(), series, ended, RECONCILED),
         )
         rows.set_head(series, Head.of(promise, after.digests, recorded.moves))
     rows.mark.advance(series, after, damaged=True)
@@ -140,11 +141,11 @@ def reconcile(
 def reconciliations(rows: Rows, series: str, entries: Entries) -> list[Reconciliation]:
     """What was said, in order."""
     reconciled = []
-    for number in (entry.number for entry, names in entries if RECONCILED in names):
-        record = json.loads(rows.segment(series, number, RECONCILED))
+    for release in (entry for entry, names in entries if RECONCILED in names):
+        record = json.loads(rows.segment(series, release, RECONCILED))
         reconciled.append(
             Reconciliation(
-                number=number,
+                number=release.number,
                 day=record["day"],
                 entered=record["entered"],
                 forgotten=record["forgotten"],

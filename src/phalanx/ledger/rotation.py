@@ -83,9 +83,7 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
     person_key = rows.person_key(series, entries).key
     for entry, names in entries:
         for name in names:
-            sealed = renewed.seal(
-                rows.segment(series, entry.number, name), series, entry.number, name
-            )
+            sealed = renewed.seal(rows.segment(series, entry, name), series, entry, name)
             rows.store.run(
                 "UPDATE segments SET sealed = $1 WHERE series = $2 AND number = $3 AND name = $4",
                 sealed,
@@ -95,7 +93,9 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
             )
         brings = entry.number == 1 and PERSON not in names
         if brings:
-            renewed.insert_segment(series, 1, PERSON, renewed.seal(person_key, series, 1, PERSON))
+            renewed.insert_segment(
+                series, 1, PERSON, renewed.seal(person_key, series, entry, PERSON)
+            )
         renewed.authenticate_anew(series, entry, [*names, PERSON] if brings else names)
     renewed.set_head(series, Head.of(promise, recorded.digests, recorded.moves))
 

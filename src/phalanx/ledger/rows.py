@@ -15,7 +15,7 @@ from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.marks import Mark, Marked, check_not_older
-from phalanx.ledger.sealing import seal, unseal
+from phalanx.ledger.sealing import parts, seal, unseal
 from phalanx.ledger.store import Store
 
 PERSON: Final = "person"
@@ -105,32 +105,43 @@ class Rows:
             raise self.changed(series, 1)
         return str(rows[0][0]) if rows else None
 
-    def segment(self, series: str, number: int, name: str) -> bytes:
-        """The content of a segment; LedgerError where it was changed by others than Phalanx."""
+    def table(self, series: str, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes:
+        """The content of a table of a release, whose entry names these segments."""
+        pieces = [self.segment(series, entry, part) for part in parts(name, segments)]
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def segment(self, series: str, entry: ReleaseEntry, name: str) -> bytes:
+        """The content of a segment; LedgerError where it was changed by others than Phalanx, or
+        stems from another release than the entry's.
+        """
         rows = self.store.run(
             "SELECT sealed FROM segments WHERE series = $1 AND number = $2 AND name = $3",
             series,
-            number,
+            entry.number,
             name,
         )
         sealed = rows[0][0] if rows else None
         content = (
-            unseal(self.keys.sealing(series), sealed, series, number, name)
+            unseal(self.keys.sealing(series), sealed, series, entry.number, entry.digest, name)
             if isinstance(sealed, bytes)
             else None
         )
         if content is None:
-            raise self.changed(series, number)
+            raise self.changed(series, entry.number)
         return content
 
     def person_key(self, series: str, entries: Entries) -> PersonKey:
         """The key that a series brought along, else the one that is derived from the ledger's."""
         brought = any(PERSON in names for _, names in entries[:1])
-        return PersonKey(self.segment(series, 1, PERSON)) if brought else self.keys.person(series)
+        return (
+            PersonKey(self.segment(series, entries[0][0], PERSON))
+            if brought
+            else self.keys.person(series)
+        )
 
     def moved(self, series: str, entries: Entries) -> str | None:
         """The day on which a series was moved to another ledger; None where it goes on here."""
-        moved = next((entry.number for entry, names in entries[-1:] if MOVED in names), None)
+        moved = next((entry for entry, names in entries[-1:] if MOVED in names), None)
         return None if moved is None else self.segment(series, moved, MOVED).decode()
 
     def check_key(self) -> None:
@@ -178,9 +189,9 @@ class Rows:
             ),
         )
 
-    def seal(self, content: bytes, series: str, number: int, name: str) -> bytes:
-        """A segment as it is stored."""
-        return seal(self.keys.sealing(series), content, series, number, name)
+    def seal(self, content: bytes, series: str, entry: ReleaseEntry, name: str) -> bytes:
+        """A segment as it is stored, bound to the release that it stems from."""
+        return seal(self.keys.sealing(series), content, series, entry.number, entry.digest, name)
 
     def insert_segment(self, series: str, number: int, name: str, sealed: bytes) -> None:
         """Store a segment that was sealed."""

@@ -4,7 +4,7 @@ changed unnoticed.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,24 +13,21 @@ import pyarrow as pa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from phalanx.errors import LedgerError
 from phalanx.randomness import Randomness
 
 _NONCE: Final = 12
 _PERSON: Final = 16
 _MAPPING: Final = ("person", "group")
-LARGEST: Final = 900_000_000  # below what SQLite (10^9) and PostgreSQL (2^30) take as one value
+LARGEST: Final = 900_000_000
+"""Bytes of a segment: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
+SPLIT: Final = "#"
+"""Stands between the name of a table and the number of a further segment of it."""
 
 
 def seal(key: bytes, content: bytes, *place: str | int) -> bytes:
     """AES-256-GCM under a random nonce, which stands in front; the place is bound to it, so that a
     segment opens nowhere else.
     """
-    if len(content) > LARGEST:
-        raise LedgerError(
-            f"a table to remember of one release has {len(content):,} bytes and the ledger takes"
-            f" {LARGEST:,}; publish fewer persons per series."
-        )
     nonce = Randomness.secure().stream("nonce").words(2).tobytes()[:_NONCE]
     return nonce + AESGCM(key).encrypt(nonce, content, _bound(place))
 
@@ -43,6 +40,21 @@ def unseal(key: bytes, sealed: bytes, *place: str | int) -> bytes | None:
         return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(place))
     except InvalidTag:
         return None
+
+
+def split(tables: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Tables as segments, by name: one each, or as many as hold a larger one."""
+    return {
+        name if not at else f"{name}{SPLIT}{at // LARGEST + 1}": content[at : at + LARGEST]
+        for name, content in tables.items()
+        for at in range(0, max(len(content), 1), LARGEST)
+    }
+
+
+def parts(name: str, segments: Iterable[str]) -> list[str]:
+    """The segments of a table, in order."""
+    further = [segment for segment in segments if segment.startswith(name + SPLIT)]
+    return [name, *sorted(further, key=lambda segment: int(segment.rpartition(SPLIT)[2]))]
 
 
 def _bound(place: Sequence[str | int]) -> bytes:

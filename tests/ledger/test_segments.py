@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table that is larger than a database takes as one value stands in several segments, of which
+none can be taken away, changed, or taken from another release.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ledger.test_rotation import knows, put
+from phalanx.errors import LedgerError
+from phalanx.ledger import Ledger, ReleaseEntry, sealing
+from phalanx.ledger.sealing import parts, split
+
+READ = "SELECT name, sealed FROM segments WHERE series = 'visits' AND number = $1"
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealing, "LARGEST", 300)
+
+
+def segments_of(ledger: Ledger, number: int) -> dict[str, bytes]:
+    return dict(ledger._store.run(READ, number))
+
+
+def test_segments_are_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there are more than nine of them, and an empty table is a segment, too."""
+    monkeypatch.setattr(sealing, "LARGEST", 3)
+    content = bytes(range(40))
+    pieces = split({"t": content, "tall": b"123", "none": b""})
+    assert (len(pieces), pieces["none"], pieces["tall"]) == (16, b"", b"123")
+    assert b"".join(pieces[part] for part in parts("t", sorted(pieces))) == content
+    assert max(map(len, pieces.values())) == 3
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_large_table_goes_round(
+    ledger: Ledger, backend: str, new_url: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Memory, what is carried, and groups of any size are what they were, also under a new key and
+    in another ledger; what is carried is replaced, every segment of it.
+    """
+    for number in (1, 2):
+        put(ledger, number)
+    known = knows(ledger)
+    assert {"groups", "groups#2", "memory/t#2", "carried/c#2"} <= set(segments_of(ledger, 2))
+    assert not [name for name in segments_of(ledger, 1) if name.startswith("carried/")]
+    assert len(known[1]) == 40
+    ledger.rotate_key()
+    assert knows(ledger) == known
+    ledger.export_series("visits", tmp_path / "visits.series", copy=True)
+    with Ledger.open(new_url(backend)) as other:
+        other.import_series(tmp_path / "visits.series")
+        assert knows(other) == known
+
+
+def test_it_is_as_if_it_were_one(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a ledger knows does not depend on how much a database takes."""
+    put(ledger, 1)
+    assert set(segments_of(ledger, 1)) == {"groups", "memory/t", "carried/c"}
+    known = knows(ledger)
+    monkeypatch.setattr(sealing, "LARGEST", 300)
+    put(ledger, 1, "other")
+    assert [dict(e.summary) for e in ledger.releases("other")] == [{"rows": 20}]
+    assert [row["number"] for row in ledger.remembered("other")["t"].to_dicts()] == [
+        row["number"] for row in known[1]
+    ]
+
+
+SPOILED = {
+    "removed": "DELETE FROM segments WHERE name = 'memory/t#2'",
+    "renamed": "UPDATE segments SET name = 'memory/t#9' WHERE name = 'memory/t#2'",
+    "swapped": (
+        "UPDATE segments SET sealed = (SELECT sealed FROM segments WHERE name = 'memory/t#2')"
+        " WHERE name = 'memory/t'"
+    ),
+}
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("how", SPOILED)
+def test_no_segment_is_missing_unnoticed(ledger: Ledger, how: str) -> None:
+    """A segment of a table that is taken away, renamed or put in the place of another one."""
+    put(ledger, 1)
+    ledger._store.run(SPOILED[how])
+    with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1"):
+        ledger.remembered("visits")
+
+
+def test_what_is_remembered_belongs_to_its_release(ledger: Ledger) -> None:
+    """A sealed memory of another release under the same number and name, as a second copy of the
+    ledger would have it under the same key, does not open: it is bound to the digest.
+    """
+    put(ledger, 1)
+    rows = ledger._rows
+    (entry,) = ledger.releases("visits")
+    content = rows.segment("visits", entry, "memory/t")
+    others = ReleaseEntry(number=1, folder="f1", staging="s1", digest="9" * 64, summary={})
+    write = "UPDATE segments SET sealed = $1 WHERE name = 'memory/t'"
+    ledger._store.run(write, rows.seal(content, "visits", others, "memory/t"))
+    with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1"):
+        ledger.remembered("visits")
+    ledger._store.run(write, rows.seal(content, "visits", entry, "memory/t"))
+    assert ledger.remembered("visits")["t"].height == 20
