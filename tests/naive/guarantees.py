@@ -5,6 +5,7 @@ with the source.
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 
 
 def counts_by_group(groups, values):
@@ -112,3 +113,34 @@ def in_interval(x, low, high):
     if high is None:
         return False
     return (low is None or low <= x) and x <= high
+
+
+def moved(hosted, *, consecutive):
+    """Person -> how many signatures, of those who stood under more than one; ``hosted`` is a
+    dictionary from person to signature for each release.
+    """
+    found = {}
+    for person in {name for hosts in hosted for name in hosts}:
+        if consecutive:
+            for before, now in pairwise(hosted):
+                if person in before and person in now and before[person] != now[person]:
+                    found[person] = 2
+        else:
+            several = {hosts[person] for hosts in hosted if person in hosts}
+            if len(several) > 1:
+                found[person] = len(several)
+    return found
+
+
+def fewest_candidates(boxed, *, consecutive):
+    """The size of the smallest candidate set that anybody has had; ``boxed`` is a dictionary from
+    person to the values of all boxes around them, for each release. None where nobody is in one.
+    """
+    sizes = []
+    for number, local in enumerate(boxed):
+        for person, values in local.items():
+            left = set(values)
+            for before in boxed[max(number - 1, 0) if consecutive else 0 : number]:
+                left &= before.get(person, left)
+            sizes.append(len(left))
+    return min(sizes, default=None)

@@ -122,7 +122,7 @@ class Guarantee(Protocol):
     """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the
     group ``phalanx.guarantees``.
 
-    It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
+    It may be ``Followed``, ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
     names of it, each with the parameters that it stands for; each needs an entry point of its own.
     ``hides``: what it says that nobody is certain of, of ``records`` (whose is which) and
     ``values``; ``of_values``: whether it is about sensitive values, as one that hides them is, so
@@ -159,6 +159,18 @@ class FromFields:
         return {"name": self.name} | {
             key: value if isinstance(value, str) else plain(value) for key, value in values.items()
         }
+
+
+@runtime_checkable
+class Followed(Protocol):
+    """A guarantee over a series that is checked release by release in one pass, so that a check of
+    all releases takes as long as they are.
+    """
+
+    def check_each(
+        self, releases: Sequence[Release], evidence: Evidence | None = None
+    ) -> Iterator[list[Verdict]]:
+        """For each release of a series, in order, what ``check`` finds of it and those before it."""
 
 
 @runtime_checkable

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The independent check of one release or of a whole series."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from phalanx.guarantees import stated
-from phalanx.guarantees.base import Guarantee, Verdict
+from phalanx.guarantees.base import Followed, Guarantee, Verdict
 from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.registry import from_parameters
@@ -16,6 +17,9 @@ from phalanx.guarantees.truth import coverage
 from phalanx.release.applicable import applicable_parts, not_applicable
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+
+Passes = dict[str, Iterator[tuple[int, list[Verdict]]]]
+"""By promise, a check of all releases that goes on from one to the next."""
 
 
 def verify(
@@ -34,6 +38,7 @@ def verify(
     """
     series = sorted(releases, key=lambda release: release.number)
     verdicts: list[Verdict] = []
+    passes: Passes = {}
     for i, release in enumerate(series):
         if only_last and i < len(series) - 1:
             continue
@@ -46,7 +51,9 @@ def verify(
                 Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
             )
         for public in release.manifest.guarantees:
-            checks += _promise(public, release, series[:i], evidence)
+            checks += _promise(
+                public, release, series[:i], evidence, None if only_last else (series, passes)
+            )
         checks += stated.check(release)
         if evidence is not None:
             checks += _truth(release, evidence, sound=checks[0].holds)
@@ -61,8 +68,11 @@ def _promise(
     release: Release,
     earlier: Sequence[Release],
     evidence: Evidence | None,
+    whole: tuple[Sequence[Release], Passes] | None,
 ) -> list[Verdict]:
-    """The check of one promise; it does not hold on a form that it is not about."""
+    """The check of one promise; it does not hold on a form that it is not about. ``whole``: all
+    releases, where each is checked, and the passes over them that have begun.
+    """
     guarantee = from_parameters(public)
     if release.form.kind not in (forms := guarantee.forms):
         note = (
@@ -93,6 +103,12 @@ def _promise(
         if not release.form.rows:
             note = "no published value is applicable, so that nothing is promised to anybody"
             return [Verdict(name=guarantee.name, bound=1, worst=0, holds=False, note=note)]
+    elif whole is not None and len(whole[0]) > 1 and isinstance(guarantee, Followed):
+        series, passes = whole
+        begun = passes.setdefault(
+            json.dumps(public, sort_keys=True), enumerate(guarantee.check_each(series, evidence))
+        )
+        return next(checks for place, checks in begun if place == len(earlier))
     return guarantee.check(release, earlier, evidence)
 
 

@@ -359,3 +359,54 @@ def test_filling_as_in_the_paper_is_said_by_verify():
     assert "ignores the method" in notes["paper"] and "ignores" not in notes["exact"]
     with pytest.raises(PlanError, match="balancing"):
         MInvariance(2, balancing="fill")
+
+
+@pytest.mark.parametrize("consecutive", [False, True])
+@pytest.mark.parametrize("unit", ["person", "record", "mixed"])
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_one_pass_finds_what_each_check_finds(unit, dice, *, consecutive):
+    """Release by release a pass over a random series says what a check of that release and those
+    before it says, word for word, whatever evidence is lacking; and of persons what the slow twin
+    finds.
+    """
+    names = [f"p{i}" for i in range(6)]
+    series, mappings, tables, hosted, boxed = [], {}, {}, [], []
+    for number in range(1, 6):
+        there = [name for name in names if dice.random() < 0.7] or names[:1]
+        dice.shuffle(there)
+        people = {
+            name: (int(name[1]) % 3, 1, dice.choice("abcdef"[: number + 1])) for name in there
+        }
+        cut = dice.randint(1, len(there))
+        groups = [
+            [*part, *dice.choice(["", "", "a"])] for part in (there[:cut], there[cut:]) if part
+        ]
+        per = unit if unit != "mixed" else dice.choice(["person", "record"])
+        series.append(release_of(number, people, groups, privacy_unit=per))
+        if dice.random() < 0.85:
+            mappings[number] = mapping_of(people, groups)
+            sets = [frozenset(people[n][2] if n in people else n for n in g) for g in groups]
+            hosted.append({n: sets[i] for i, g in enumerate(groups) for n in g if n in people})
+        if dice.random() < 0.6:
+            tables[number] = microdata_of(people)
+            rows = series[-1].form.table.rows()
+            boxed.append(
+                {n: {r[5] for r in rows if r[1] <= a <= r[2]} for n, (a, _, _) in people.items()}
+            )
+    evidence = Evidence(mappings, tables)
+    promise = MInvariance(2, consecutive=consecutive)
+    each = [promise.check(release, series[:i], evidence) for i, release in enumerate(series)]
+    passed = list(promise.check_each(series, evidence))
+    assert [[v.to_json() for v in found] for found in passed] == [
+        [v.to_json() for v in found] for found in each
+    ]
+    if unit == "person" and hosted:
+        several = naive.moved(hosted, consecutive=consecutive)
+        verdict = next(v for v in passed[-1] if v.worst is not None and "signatures" in v.name)
+        assert verdict.worst == max(several.values(), default=1)
+        assert verdict.holds == (not several)
+        assert not several or verdict.note.startswith(f"{len(several)} person(s)")
+    if unit == "person" and boxed:
+        verdict = next(v for v in passed[-1] if v.worst is not None and "candidate" in v.name)
+        assert verdict.worst == naive.fewest_candidates(boxed, consecutive=consecutive)

@@ -4,23 +4,19 @@ SIGMOD 2007, Definition 17).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
-import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.exact import Ints, whole
+from phalanx.exact import whole
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.m_invariance.following import Following, has_persons, without
+from phalanx.guarantees.m_invariance.hosts import hosts_of, moved_cases
+from phalanx.guarantees.m_invariance.hosts import whom as whom_of
 from phalanx.guarantees.m_invariance.remembered import shape_faults, succession_faults, under
 from phalanx.guarantees.m_invariance.signatures import Signatures
-from phalanx.guarantees.views.boxes import Bools, candidate_sets
-from phalanx.guarantees.views.groups import Groups, places
-from phalanx.guarantees.views.members import counted_faults, mapping_faults, place
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.signatures import Remembered
 from phalanx.release.folder import Release
@@ -100,30 +96,41 @@ class MInvariance:
         box.
         """
         series, evidence = [*earlier, release], evidence or Evidence()
-        mapping, remembers = evidence.groups.get(release.number), evidence.state is not None
-        if remembers and self.consecutive:
+        by_memory = evidence.state is not None and release.number in evidence.groups
+        if evidence.state is not None and self.consecutive:
             series = series[-2:]  # each pair was checked when its second was published
-        elif remembers and mapping is not None:
+        elif by_memory:
             series = [release]
         if any(r.form.sensitive is None for r in series):
-            note = "no sensitive attribute is published, and this promise is about one"
-            return [Verdict(name=self.full_name, bound=self.m, worst=None, holds=False, note=note)]
-        if evidence.state is not None and mapping is not None and not self.consecutive:
-            before, after = map(Remembered.of_tables, evidence.state)
-            return [
-                self._uniqueness(series),
-                self._counterfeits(series),
-                *self._persons_and_groups(series, evidence),
-                *self._remembered(release, evidence, before, after),
-                *self._candidate_sets(series, evidence),
-            ]
+            return self._nothing_sensitive()
+        so_far = self._follow(series, evidence)
+        for each in series:
+            so_far.add(each)
+        if self.consecutive or evidence.state is None or not by_memory:
+            return self._verdicts(so_far)
+        before, after = map(Remembered.of_tables, evidence.state)
         return [
-            self._uniqueness(series),
-            self._counterfeits(series),
-            *self._persons_and_groups(series, evidence),
-            *self._signatures(series, evidence),
-            *self._candidate_sets(series, evidence),
+            *self._of_groups(so_far),
+            *self._remembered(release, evidence, before, after),
+            *self._candidate_sets(so_far),
         ]
+
+    def check_each(
+        self, releases: Sequence[Release], evidence: Evidence | None = None
+    ) -> Iterator[list[Verdict]]:
+        """For each release of a series, in order, what ``check`` finds of it and those before it;
+        in one pass.
+        """
+        evidence = replace(evidence or Evidence(), state=None)
+        units = {r.manifest.privacy_unit for r in releases}
+        if len(units) > 1 or any(r.form.sensitive is None for r in releases):
+            for place, release in enumerate(releases):  # which is no series of ours
+                yield self.check(release, releases[:place], evidence)
+            return
+        so_far = self._follow(releases, evidence)
+        for release in releases:
+            so_far.add(release)
+            yield self._verdicts(so_far)
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -175,9 +182,31 @@ class MInvariance:
             name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}"
         )
 
-    def _uniqueness(self, series: Sequence[Release]) -> Verdict:
+    def _follow(self, series: Sequence[Release], evidence: Evidence) -> Following:
+        """The beginning of a pass over a series, which has at least one release."""
+        records = any(r.manifest.privacy_unit == "record" for r in series)
+        return Following(self.m, evidence, series[0], consecutive=self.consecutive, records=records)
+
+    def _verdicts(self, so_far: Following) -> list[Verdict]:
+        """What the check of the whole series has found, after each release of a pass."""
+        return [
+            *self._of_groups(so_far),
+            *self._signatures(so_far),
+            *self._candidate_sets(so_far),
+        ]
+
+    def _nothing_sensitive(self) -> list[Verdict]:
+        note = "no sensitive attribute is published, and this promise is about one"
+        return [Verdict(name=self.full_name, bound=self.m, worst=None, holds=False, note=note)]
+
+    def _of_groups(self, so_far: Following) -> Iterator[Verdict]:
+        yield self._uniqueness(so_far)
+        yield self._counterfeits(so_far)
+        yield from self._persons_and_groups(so_far)
+
+    def _uniqueness(self, so_far: Following) -> Verdict:
         """Every release is m-unique; the first that is not is shown."""
-        verdicts = [MUniqueness(self.m).check(r)[0] for r in series]
+        series, verdicts = so_far.series, so_far.unique
         worst = min((v.worst for v in verdicts if isinstance(v.worst, int)), default=None)
         wrong = [(r, v) for r, v in zip(series, verdicts, strict=True) if not v.holds]
         shown = wrong[0] if wrong else (series[-1], verdicts[-1])
@@ -194,11 +223,11 @@ class MInvariance:
             worst_cases=shown[1].worst_cases,
         )
 
-    def _counterfeits(self, series: Sequence[Release]) -> Verdict:
+    def _counterfeits(self, so_far: Following) -> Verdict:
         """Counts name groups that exist, each once, at least 1 and less than the group's rows:
         every group hosts somebody.
         """
-        faults = [f"release {r.number}: {fault}" for r in series for fault in counted_faults(r)]
+        series, faults = so_far.series, so_far.counted_faults
         counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
         note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
         note += f"; {_FILLED}" if self.balancing == "paper" else ""
@@ -210,72 +239,62 @@ class MInvariance:
             note=note,
         )
 
-    def _persons_and_groups(
-        self, series: Sequence[Release], evidence: Evidence
-    ) -> Iterator[Verdict]:
+    def _persons_and_groups(self, so_far: Following) -> Iterator[Verdict]:
         """The mapping covers exactly the published persons: each once, in a group that exists, as
         many as the group has real rows.
         """
-        part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
+        part, given, faults = "persons and groups", so_far.mapped, so_far.mapping_faults
         if given:
-            faults = [
-                f"release {r.number}: {fault}"
-                for r in given
-                for fault in mapping_faults(r, evidence.groups[r.number])
-            ]
             note = "; ".join(faults) or f"{len(given)} release(s)"
             yield Verdict(
                 name=self._named(part), bound=0, worst=len(faults), holds=not faults, note=note
             )
-        if len(given) < len(series):
+        if len(given) < len(so_far.series):
             yield self._not_checked(
                 part,
                 0,
-                f"no person-to-group mapping was given for release(s) {_without(series, given)}",
+                "no person-to-group mapping was given for release(s)"
+                f" {without(so_far.series, given)}",
             )
 
-    def _signatures(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
+    def _signatures(self, so_far: Following) -> Iterator[Verdict]:
         """How many different signatures a person's groups have, which may be one."""
-        part, signatures = "signatures by person", Signatures.of_series(series)
-        mapped = [r for r in series if r.number in evidence.groups]
-        records = any(r.manifest.privacy_unit == "record" for r in series)
-        given = [r for r in mapped if not records or _has_records(evidence.microdata.get(r.number))]
+        part, mapped, given = "signatures by person", so_far.mapped, so_far.told
         if given:
-            hosted = [_hosts(r, evidence, signatures, records=records) for r in given]
-            moved = _moved_next(hosted) if self.consecutive else _moved(hosted)
-            whom = "record(s) (person and value)" if records else "person(s)"
-            cases = _moved_cases(moved, hosted, given)
-            looked = f"{sum(h.height for h in hosted)} {whom} in {len(given)} release(s)"
-            note = (
-                f"{moved.height} {whom} stand under more than one signature"
-                if moved.height
-                else looked
-            )
-            worst = int(moved["signatures"].max()) if moved.height else 1  # type: ignore[arg-type]
+            whom = "record(s) (person and value)" if so_far.records else "person(s)"
+            moved, worst, cases = so_far.stood.moved, 1, pl.DataFrame()
+            if moved:
+                hosted = [so_far.hosts(r) for r in given]
+                who = so_far.stood.worst(hosted)
+                moved, worst = who.height, int(who["signatures"].max())  # type: ignore[arg-type]
+                cases = moved_cases(who, hosted, given)
             yield Verdict(
                 name=self._named(part),
                 bound=1,
                 worst=worst,
-                holds=not moved.height,
-                note=note,
+                holds=not moved,
+                note=(
+                    f"{moved} {whom} stand under more than one signature"
+                    if moved
+                    else f"{so_far.stood.looked_at} {whom} in {len(given)} release(s)"
+                ),
                 worst_cases=cases,
             )
-        if len(mapped) < len(series):
+        if len(mapped) < len(so_far.series):
             yield self._not_checked(
                 part,
                 1,
-                f"no person-to-group mapping was given for release(s) {_without(series, mapped)}",
+                "no person-to-group mapping was given for release(s)"
+                f" {without(so_far.series, mapped)}",
             )
         if len(given) < len(mapped):
-            hosted = [_hosts(r, evidence, signatures, records=False) for r in mapped]
-            several = (_moved_next(hosted) if self.consecutive else _moved(hosted)).height
             yield self._not_checked(
                 part,
                 1,
                 "the promise is per record, and without the microdata of release(s)"
-                f" {_without(mapped, given)} nothing says which value a person had; {several}"
-                " person(s) stand under more than one signature, each of whom must have changed"
-                " the value in between",
+                f" {without(mapped, given)} nothing says which value a person had;"
+                f" {so_far.persons.moved} person(s) stand under more than one signature, each of"
+                " whom must have changed the value in between",
             )
 
     def _remembered(
@@ -306,10 +325,10 @@ class MInvariance:
         """
         part, signatures = "signatures by person", Signatures.of_series([release])
         records = release.manifest.privacy_unit == "record"
-        told = not records or _has_records(evidence.microdata.get(release.number))
+        told = not records or has_persons(evidence.microdata.get(release.number))
         known = under(remembered, signatures)
-        hosts = _hosts(release, evidence, signatures, records=records and told)
-        one = [*_whom(hosts), "signature"]
+        hosts = hosts_of(release, evidence, signatures, records=records and told)
+        one = [*whom_of(hosts), "signature"]
         moved = hosts.join(known, on=one, how="anti")
         whom = "record(s) (person and value)" if records else "person(s)"
         if told or moved.height:
@@ -323,7 +342,7 @@ class MInvariance:
                     if moved.height
                     else f"{hosts.height} {whom}, beside what is remembered of them"
                 ),
-                worst_cases=_moved_cases(moved.select(_whom(hosts)).unique(), [hosts], [release]),
+                worst_cases=moved_cases(moved.select(whom_of(hosts)).unique(), [hosts], [release]),
             )
         if not told:
             several = known.group_by("person").agg(pl.col("signature").n_unique())
@@ -336,225 +355,25 @@ class MInvariance:
                 " one signature, each of whom must have changed the value in between",
             )
 
-    def _candidate_sets(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
+    def _candidate_sets(self, so_far: Following) -> Iterator[Verdict]:
         """How many values the public view leaves a person: over the releases, the intersection of
         what all boxes around the person hold.
         """
-        part, given = (
-            "candidate sets by box",
-            [
-                r
-                for r in series
-                if r.number in evidence.microdata
-                and evidence.microdata[r.number].persons is not None
-            ],
-        )
+        part, given, found = "candidate sets by box", so_far.in_boxes, so_far.candidates
         if given:
-            yield self._smallest_candidate_set(
-                part,
-                given,
-                evidence,
-                records=any(r.manifest.privacy_unit == "record" for r in series),
+            whom = "record(s) (person and value)" if so_far.records else "person(s)"
+            yield Verdict(
+                name=self._named(part),
+                bound=self.m,
+                worst=found.fewest,
+                holds=found.fewest is None or found.fewest >= self.m,
+                note=f"{len(given)} release(s), {len(found)} {whom}",
+                worst_cases=found.smallest,
             )
-        if len(given) < len(series):
+        if len(given) < len(so_far.series):
             yield self._not_checked(
                 part,
                 self.m,
-                f"no microdata with persons was given for release(s) {_without(series, given)}",
+                "no microdata with persons was given for release(s)"
+                f" {without(so_far.series, given)}",
             )
-
-    def _smallest_candidate_set(
-        self, part: str, given: Sequence[Release], evidence: Evidence, *, records: bool
-    ) -> Verdict:
-        signatures = Signatures.of_series(given)
-        numbers = [signatures.values(Groups.of(r).values.to_list()) for r in given]  # type: ignore[union-attr]
-        rows = [_published_rows(evidence, r.number) for r in given]
-        whose = _whose(
-            [evidence.microdata[r.number] for r in given], rows, signatures, records=records
-        )
-        candidates = np.ones(
-            (
-                int(max((w.max(initial=-1) for w in whose), default=-1)) + 1,
-                signatures.number_of_values,
-            ),
-            dtype=bool,
-        )
-        seen = np.zeros(len(candidates), dtype=bool)
-        fewest, cases = None, candidates[:0]
-        for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
-            local = candidate_sets(evidence.microdata[release.number], release.generalized)[kept]
-            boxed = local.any(axis=1)
-            who, now = (
-                everybody[boxed],
-                np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool),
-            )
-            now[:, number] = local[boxed]
-            if self.consecutive:
-                together = np.where(seen[who][:, None], candidates[who] & now, now)
-                candidates[:], seen[:] = True, False
-                candidates[who], seen[who] = now, True
-            else:
-                candidates[who] &= now
-                seen[who] = True
-                together = candidates[who]
-            sizes = together.sum(axis=1)
-            if len(sizes) and (fewest is None or sizes.min() < fewest):
-                fewest, cases = int(sizes.min()), together[sizes == sizes.min()]
-        holds = fewest is None or fewest >= self.m
-        note = (
-            f"{len(given)} release(s), {len(candidates)}"
-            f" {'record(s) (person and value)' if records else 'person(s)'}"
-        )
-        return Verdict(
-            name=self._named(part),
-            bound=self.m,
-            worst=fewest,
-            holds=holds,
-            note=note,
-            worst_cases=_remaining(cases, signatures),
-        )
-
-
-def _hosts(
-    release: Release, evidence: Evidence, signatures: Signatures, *, records: bool
-) -> pl.DataFrame:
-    """(person, signature, group) of a release; with ``records`` also the number of the person's own
-    value.
-    """
-    mapping = evidence.groups[release.number].filter(pl.col("group") != 0)
-    where, there = place(Groups.of(release), mapping["group"])
-    hosts = mapping.select(
-        "person", "group", pl.Series("signature", signatures.of(release)[where])
-    ).filter(pl.Series(there))
-    if not records:
-        return hosts
-    microdata = evidence.microdata[release.number]
-    own = pl.DataFrame({"person": microdata.persons, "value": _values_of(microdata, signatures)})
-    return hosts.join(own, on="person", how="inner")
-
-
-def _whom(hosts: pl.DataFrame) -> list[str]:
-    return [c for c in ("person", "value") if c in hosts.columns]
-
-
-def _moved(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Those whose groups have more than one signature, with how many."""
-    everywhere = pl.concat(hosted)
-    whom = _whom(everywhere)
-    spread = (
-        everywhere.group_by(whom)
-        .agg(low=pl.col("signature").min(), high=pl.col("signature").max())
-        .filter(pl.col("low") != pl.col("high"))
-    )
-    return (
-        everywhere.join(spread, on=whom, how="semi")
-        .group_by(whom)
-        .agg(signatures=pl.col("signature").n_unique())
-    )
-
-
-def _moved_next(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Those whose signature differs between two neighbouring releases."""
-    whom = _whom(hosted[0])
-    moved = [
-        now.join(before, on=whom, how="inner", suffix="_before")
-        .filter(pl.col("signature") != pl.col("signature_before"))
-        .select(whom)
-        for before, now in pairwise(hosted)
-    ]
-    return (
-        pl.concat([hosted[0].select(whom).clear(), *moved])
-        .unique()
-        .with_columns(signatures=pl.lit(2))
-    )
-
-
-def _moved_cases(
-    moved: pl.DataFrame, hosted: Sequence[pl.DataFrame], given: Sequence[Release]
-) -> pl.DataFrame:
-    """The groups of the first few who moved, as published: case, release, group, signature; nothing
-    says who they are.
-    """
-    few = moved.head(5).with_row_index("case", offset=1)
-    rows = []
-    for hosts, release in zip(hosted, given, strict=True):
-        stood = few.join(hosts, on=_whom(hosts), how="inner")
-        groups = Groups.of(release)
-        where, _ = place(groups, stood["group"])
-        for case, group, at in zip(
-            stood["case"].to_list(), stood["group"].to_list(), where.tolist(), strict=True
-        ):
-            rows.append((case, release.number, group, ", ".join(map(str, groups.signature(at)))))
-    return pl.DataFrame(
-        sorted(rows),
-        schema={"case": pl.Int64, "release": pl.Int64, "group": pl.Int64, "signature": pl.String},
-        orient="row",
-    )
-
-
-def _has_records(microdata: Microdata | None) -> bool:
-    return microdata is not None and microdata.persons is not None
-
-
-def _values_of(microdata: Microdata, signatures: Signatures) -> Ints:
-    """The number of every row's own sensitive value."""
-    column = microdata.sensitive
-    return signatures.values(column.domain.values.to_list())[column.codes]
-
-
-def _published_rows(evidence: Evidence, number: int) -> Ints:
-    """The microdata rows that are published, as far as a mapping tells; else all."""
-    microdata, mapping = evidence.microdata[number], evidence.groups.get(number)
-    if mapping is None:
-        return np.arange(microdata.rows)
-    rows = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
-    return (
-        rows.join(mapping.filter(pl.col("group") != 0), on="person", how="semi")["row"]
-        .sort()
-        .to_numpy()
-        .astype(np.int64)
-    )
-
-
-def _whose(
-    tables: Sequence[Microdata], rows: Sequence[Ints], signatures: Signatures, *, records: bool
-) -> list[Ints]:
-    """A number per chosen row for the person, or with ``records`` for the person and value, the
-    same in all tables.
-    """
-    persons = pl.concat(
-        [
-            t.persons.rename("person").gather(kept)
-            for t, kept in zip(tables, rows, strict=True)
-            if t.persons is not None
-        ]
-    )
-    _, who = places(persons)
-    if records:
-        values = np.concatenate(
-            [_values_of(t, signatures)[kept] for t, kept in zip(tables, rows, strict=True)]
-        )
-        _, who = np.unique(who * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
-    return np.split(who, np.cumsum([len(kept) for kept in rows])[:-1])
-
-
-def _remaining(sets: Bools, signatures: Signatures) -> pl.DataFrame:
-    """The smallest candidate sets, and how many are left with each."""
-    distinct, counts = (
-        np.unique(sets, axis=0, return_counts=True)
-        if len(sets)
-        else (sets, np.zeros(0, dtype=np.int64))
-    )
-    order = np.argsort(-counts, kind="stable")[:10]
-    texts = [
-        ", ".join(str(signatures.value(v)) for v in np.flatnonzero(distinct[i]).tolist())
-        for i in order.tolist()
-    ]
-    return pl.DataFrame(
-        {"candidates": pl.Series(texts, dtype=pl.String), "how_many": counts[order]}
-    )
-
-
-def _without(series: Sequence[Release], given: Sequence[Release]) -> str:
-    numbers = [str(r.number) for r in series if r not in given]
-    return ", ".join(numbers[:8]) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
