@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +95,13 @@ def publish(
     tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method: Method, to: Path
 ) -> Run:
     """Publish tables in order, each checked as ``publish`` always does; a line per release goes to
-    the standard error.
+    the standard error. What lies beside each release is left to the ledger, which has it once.
     """
     ledger = f"sqlite:///{to / name}.db"
     series = Series(name, schema=schema, method=method, to=to, ledger=ledger, report=False)
     published = []
     for table in tables:
-        published.append(series.publish(table))
+        published.append(replace(series.publish(table), evidence=Evidence()))
         tell(f"{name}: release {published[-1].number} in {published[-1].seconds:.1f} s")
     return Run(name=name, ledger=ledger, published=published)
 

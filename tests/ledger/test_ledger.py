@@ -452,14 +452,14 @@ def test_a_reader_sees_one_release(
     real = Rows.segment
     monkeypatch.setattr(sqlite, "busy_milliseconds", 50)
 
-    def meanwhile(self: Rows, series: str, number: int, name: str) -> bytes:
+    def meanwhile(self: Rows, series: str, entry: ReleaseEntry, name: str) -> bytes:
         monkeypatch.setattr(Rows, "segment", real)
         with (
             Ledger.open(url) as other,
             suppress(LedgerError) if backend == "sqlite" else nullcontext(),
         ):  # SQLite's writer waits for the reader instead
-            carry(other, number + 1, a=frame(number + 1))
-        return real(self, series, number, name)
+            carry(other, entry.number + 1, a=frame(entry.number + 1))
+        return real(self, series, entry, name)
 
     monkeypatch.setattr(Rows, "segment", meanwhile)
     assert ledger.state("visits")["a"]["n"].to_list() == [1]
