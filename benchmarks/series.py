@@ -3,7 +3,7 @@
 for each release, with the check, the ledger and the report; then `phalanx verify` of its first
 releases, half of them and all of them, with their ledger.
 
-    python benchmarks/series.py [--rows 1000000] [--releases 30] [--method 'name = "m-invariance"\\nm = 4']
+    python benchmarks/series.py [--rows 1000000] [--releases 30] [--method TOML]
 
 One row in twenty leaves at every release for a newcomer. Persons ever published grow with that (2.45
 times as many after 30 releases), and each is remembered; nothing else may grow with the number of a
@@ -62,7 +62,7 @@ def main() -> None:
     if asked.releases < 2:
         sys.exit("A series has two releases or more.")
     with tempfile.TemporaryDirectory() as folder:
-        run(asked.rows, asked.releases, asked.method.replace("\\n", "\n"), Path(folder))
+        run(asked.rows, asked.releases, asked.method, Path(folder))
 
 
 if __name__ == "__main__":

@@ -364,8 +364,8 @@ def test_filling_as_in_the_paper_is_said_by_verify():
 @pytest.mark.parametrize("consecutive", [False, True])
 @pytest.mark.parametrize("unit", ["person", "record", "mixed"])
 @settings(max_examples=25, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_one_pass_finds_what_each_check_finds(unit, dice, *, consecutive):
+@given(dice=st.randoms(use_true_random=False))
+def test_one_pass_finds_what_each_check_finds(unit, consecutive, dice):
     """Release by release a pass over a random series says what a check of that release and those
     before it says, word for word, whatever evidence is lacking; and of persons what the slow twin
     finds.
