@@ -463,3 +463,31 @@ def test_promises_that_mean_nothing(parameters):
             GlobalGuarantee(**parameters)
     with pytest.raises(ReleaseError):
         from_parameters({"name": "global-guarantee", **parameters})
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.floats(0.5, 1))
+@settings(max_examples=60, deadline=None)
+def test_one_pass_finds_what_each_check_finds(seed, most, of_sets, mapped):
+    """Release by release a pass over a series says what a check of that release and those before it
+    says, word for word, however many persons are looked at together, and whatever is lacking.
+    """
+    rng = np.random.default_rng(seed)
+    series = made(rng, of_sets=of_sets)
+    releases = releases_of(series, of_sets=of_sets)
+    groups = {n: g for n, g in evidence_of(series).groups.items() if rng.random() < mapped}
+    for promise in (
+        GlobalGuarantee(2),
+        GlobalGuarantee(3, protected=["s"]),
+        GlobalGuarantee(2, protected=["nobody's"]),
+        GlobalGuarantee(2, permanent=["s"]),
+    ):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(breach, "_LINKS", most)
+            each = [
+                promise.check(release, releases[:i], Evidence(groups))
+                for i, release in enumerate(releases)
+            ]
+            passed = list(promise.check_each(releases, Evidence(groups)))
+        assert [[v.to_json() for v in found] for found in passed] == [
+            [v.to_json() for v in found] for found in each
+        ]

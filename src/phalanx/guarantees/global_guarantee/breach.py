@@ -203,6 +203,30 @@ class Series:
             [(one, where) for one, (_, where) in zip(np.split(who, bounds), hosts, strict=True)],
         )
 
+    def each(self, numbers: Sequence[int]) -> "list[SoFar]":
+        """For every release, by its number and in order, what it and those before it link."""
+        seen, persons = np.zeros(len(self.persons), dtype=bool), []
+        for who, _ in self.hosted:
+            seen[who] = True
+            persons.append(int(seen.sum()))
+        pairs = dict.fromkeys(numbers, 0)
+        worst: dict[int, tuple[Fraction, pl.DataFrame]] = {}
+        for some in self.parts():
+            first, times = np.unique(
+                self.cells.release[some.cell[some.starts[:-1]]], return_counts=True
+            )
+            for number, count in zip(first.tolist(), times.tolist(), strict=True):
+                pairs[number] += count
+            some.worst_of_each(worst)
+        found: list[SoFar] = []
+        for number, linked_to in zip(numbers, persons, strict=True):
+            before = found[-1] if found else SoFar(0, 0, None, pl.DataFrame())
+            p, cases = before.worst, before.cases
+            if number in worst and (p is None or worst[number][0] > p):
+                p, cases = worst[number]
+            found.append(SoFar(linked_to, before.pairs + pairs[number], p, cases))
+        return found
+
     def parts(self) -> Iterator["Pairs"]:
         """The pairs of person and value, some persons at a time, so that a long series of a large
         table fits into memory.
@@ -310,25 +334,44 @@ class Pairs:
         """
         length = np.diff(self.starts)[pairs]
         for k in np.unique(length).tolist():
-            alike = pairs[length == k]
-            histories = np.sort(
-                self.cells.kind[self.cell[self.starts[alike][:, None] + np.arange(k)]], axis=1
-            )
-            table = pl.DataFrame(
-                histories, schema=[f"{i}" for i in range(k)], orient="row"
-            ).with_columns(pair=alike)
-            for row in (
-                table.group_by([f"{i}" for i in range(k)], maintain_order=True)
-                .agg("pair")
-                .iter_rows()
-            ):
-                yield self.cells.probability(row[:-1]), row[-1][0], np.array(row[-1])
+            yield from self._alike(pairs[length == k], k)
 
-    def cases(self, pair: int) -> pl.DataFrame:
-        """The groups that linked somebody to a value, as published: release, group, members,
-        holding, value; nothing says who it is.
+    def _alike(self, pairs: Ints, k: int) -> Iterator[tuple[Fraction, int, Ints]]:
+        """The same, of the first ``k`` releases that linked each pair."""
+        histories = np.sort(
+            self.cells.kind[self.cell[self.starts[pairs][:, None] + np.arange(k)]], axis=1
+        )
+        names = [f"{i}" for i in range(k)]
+        table = pl.DataFrame(histories, schema=names, orient="row").with_columns(pair=pairs)
+        for row in table.group_by(names, maintain_order=True).agg("pair").iter_rows():
+            yield self.cells.probability(row[:-1]), row[-1][0], np.array(row[-1])
+
+    def worst_of_each(self, worst: dict[int, tuple[Fraction, pl.DataFrame]]) -> None:
+        """Raise ``worst``: by the number of a release, the largest probability, up to it, of a pair
+        that it links, and the groups of one that has it. Of cells whose shares are not added.
         """
-        cell = self.cell[self.starts[pair] : self.starts[pair + 1]]
+        survival, length = np.ones(len(self)), np.diff(self.starts)
+        for k in range(int(length.max(initial=0))):
+            pairs = np.flatnonzero(length > k)
+            cell = self.cell[self.starts[pairs] + k]
+            survival[pairs] *= 1 - self.cells.share[cell]
+            release = self.cells.release[cell]
+            for number in np.unique(release).tolist():
+                linked_now = pairs[release == number]
+                least = survival[linked_now].min()
+                before = worst[number][0] if number in worst else Fraction(-1)
+                if least > float(1 - before) + _NEAR:
+                    continue
+                near = linked_now[survival[linked_now] <= least + _NEAR]
+                p, pair, _ = max(self._alike(near, k + 1), key=_figure)
+                if p > before:
+                    worst[number] = p, self.cases(pair, k + 1)
+
+    def cases(self, pair: int, first: int | None = None) -> pl.DataFrame:
+        """The groups that linked somebody to a value, or the ``first`` of them, as published:
+        release, group, members, holding, value; nothing says who it is.
+        """
+        cell = self.cell[self.starts[pair] : self.starts[pair + 1]][:first]
         columns = {
             name: getattr(self.cells, name)[cell]
             for name in ("release", "group", "members", "holding")
@@ -336,6 +379,17 @@ class Pairs:
         return pl.DataFrame(columns).with_columns(
             value=pl.lit(str(self.cells.values[int(self.value[pair])]))
         )
+
+
+@dataclass(frozen=True, eq=False)
+class SoFar:
+    """What the releases of a series up to one of them link."""
+
+    persons: int
+    pairs: int
+    worst: Fraction | None
+    """The largest probability of having ever been linked; None where nobody was."""
+    cases: pl.DataFrame
 
 
 def linked(history: Sequence[Sequence[Any]]) -> Fraction:

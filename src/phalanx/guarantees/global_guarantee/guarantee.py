@@ -4,7 +4,7 @@ Liu, Wang, Xu, ICDE 2010).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.global_guarantee import cohorts
-from phalanx.guarantees.global_guarantee.breach import Series
+from phalanx.guarantees.global_guarantee.breach import Series, SoFar
 from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
 from phalanx.guarantees.sentences import named, one_in
 from phalanx.guarantees.views.groups import Groups
@@ -173,6 +173,42 @@ class GlobalGuarantee:
             *self._permanent(series, evidence),
         ]
 
+    def check_each(
+        self, releases: Sequence[Release], evidence: Evidence | None = None
+    ) -> Iterator[list[Verdict]]:
+        """For each release of a series, in order, what ``check`` finds of it and those before it;
+        in one pass, but for permanent values, whose cohorts are followed from the first release on.
+        """
+        evidence = replace(evidence or Evidence(), state=None)
+        if self.permanent or any(r.form.sensitive is None for r in releases):
+            for place, release in enumerate(releases):
+                yield self.check(release, releases[:place], evidence)
+            return
+        given = [r for r in releases if r.number in evidence.groups]
+        found: SoFar | None = None
+        each = iter(
+            Series.of(given, evidence.groups, self.passes, self.added).each(
+                [r.number for r in given]
+            )
+            if given
+            else []
+        )
+        counted: list[str] = []
+        mapped: list[str] = []
+        alone: list[Verdict] = []
+        for place, release in enumerate(releases, start=1):
+            series = releases[:place]
+            alone.append(self._alone([release]))
+            counted += _counted(release)
+            if release.number in evidence.groups:
+                mapped += _mapped(release, evidence)
+                found = next(each)
+            yield [
+                self._worst_alone(alone),
+                *self._of_mappings(series, evidence, [*counted, *mapped]),
+                *self._linked(series, evidence, found),
+            ]
+
     def protects(self, values: pl.Series) -> Bools:
         """Which values the promise is about, shape of ``values``."""
         if isinstance(self.protected, list):
@@ -252,19 +288,30 @@ class GlobalGuarantee:
             worst_cases=cases,
         )
 
+    def _worst_alone(self, alone: Sequence[Verdict]) -> Verdict:
+        """The verdicts about releases, each alone, as one."""
+        shares = [v for v in alone if isinstance(v.worst, Fraction)]
+        if not shares:
+            return alone[-1]
+        worst = max(shares, key=lambda verdict: verdict.worst)  # type: ignore[arg-type,return-value]
+        return replace(worst, note=f"{len(alone)} release(s)")
+
     def _persons_and_groups(
         self, series: Sequence[Release], evidence: Evidence
     ) -> Iterator[Verdict]:
         """The counts beside the data are counts, and the mapping names everybody once, in groups
         that are as large as they say.
         """
-        part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
-        faults = [f"release {r.number}: {fault}" for r in series for fault in counted_faults(r)]
+        faults = [fault for r in series for fault in _counted(r)]
         faults += [
-            f"release {r.number}: {fault}"
-            for r in given
-            for fault in mapping_faults(r, evidence.groups[r.number])
+            fault for r in series if r.number in evidence.groups for fault in _mapped(r, evidence)
         ]
+        yield from self._of_mappings(series, evidence, faults)
+
+    def _of_mappings(
+        self, series: Sequence[Release], evidence: Evidence, faults: Sequence[str]
+    ) -> Iterator[Verdict]:
+        part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
         if given or faults:
             yield self._faultless(part, faults, f"{len(given)} release(s)")
         if len(given) < len(series):
@@ -274,7 +321,8 @@ class GlobalGuarantee:
         """The exact p of every person and value that comes and goes, over all releases with a
         mapping.
         """
-        part, given = "ever linked", [r for r in series if r.number in evidence.groups]
+        given = [r for r in series if r.number in evidence.groups]
+        found = None
         if given:
             links = Series.of(given, evidence.groups, self.passes, self.added)
             worst, cases, pairs = None, pl.DataFrame(), 0
@@ -283,18 +331,25 @@ class GlobalGuarantee:
                 pairs += len(some)
                 if worst is None or p > worst:
                     worst, cases = p, some.cases(pair)
-            holds = worst is None or worst <= self._bound
-            note = (
-                f"{len(given)} release(s), {len(links.persons)} person(s) linked to something,"
-                f" {pairs} pair(s) of person and value"
-            )
+            found = SoFar(len(links.persons), pairs, worst, cases)
+        yield from self._linked(series, evidence, found)
+
+    def _linked(
+        self, series: Sequence[Release], evidence: Evidence, found: SoFar | None
+    ) -> Iterator[Verdict]:
+        """What was found of all links; None where no release has a mapping."""
+        part, given = "ever linked", [r for r in series if r.number in evidence.groups]
+        if found is not None:
             yield Verdict(
                 name=self._named(part),
                 bound=self._bound,
-                worst=worst,
-                holds=holds,
-                note=note,
-                worst_cases=cases,
+                worst=found.worst,
+                holds=found.worst is None or found.worst <= self._bound,
+                note=(
+                    f"{len(given)} release(s), {found.persons} person(s) linked to something,"
+                    f" {found.pairs} pair(s) of person and value"
+                ),
+                worst_cases=found.cases,
             )
         if len(given) < len(series):
             yield self._not_checked(part, self._bound, _unmapped(series, evidence))
@@ -385,6 +440,16 @@ def _among(values: pl.Series, listed: Sequence[Any]) -> Bools:
         .drop_nulls()
     )
     return values.is_in(same.implode()).fill_null(value=False).to_numpy()
+
+
+def _counted(release: Release) -> Iterator[str]:
+    for fault in counted_faults(release):
+        yield f"release {release.number}: {fault}"
+
+
+def _mapped(release: Release, evidence: Evidence) -> Iterator[str]:
+    for fault in mapping_faults(release, evidence.groups[release.number]):
+        yield f"release {release.number}: {fault}"
 
 
 def _unmapped(series: Sequence[Release], evidence: Evidence) -> str:
