@@ -32,7 +32,7 @@ from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.opinion import QUESTIONS
 from phalanx.data.schema import Schema
 from phalanx.errors import GuaranteeError, PhalanxError
-from phalanx.guarantees.base import Graded, Guarantee, Limited, Verdict, Worded
+from phalanx.guarantees.base import Followed, Graded, Guarantee, Limited, Verdict, Worded
 from phalanx.guarantees.registry import KNOWN as GUARANTEES
 from phalanx.guarantees.registry import from_parameters
 from phalanx.methods.base import Draft, Method
@@ -146,6 +146,14 @@ def check_guarantee(
                 all(table.equals(tables[name]) for name, table in release.form.tables().items()),
                 "checking changes the release",
             )
+            if isinstance(guarantee, Followed):
+                passed = [
+                    found for each in guarantee.check_each([release], evidence) for found in each
+                ]
+                _must(
+                    [v.to_json() for v in verdicts] == [v.to_json() for v in passed],
+                    "check_each() finds something else than check()",
+                )
             holds = all(verdict.holds for verdict in verdicts)
             _must(
                 holds == expected,

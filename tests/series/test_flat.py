@@ -112,7 +112,7 @@ def test_an_exchanged_folder_is_refused(tmp_path: Path, number: int) -> None:
     (tmp_path / "kept").rename(mine)
     data = mine / "data.parquet"
     content = data.read_bytes()
-    data.write_bytes(content[:-9] + b"\0" + content[-8:])
+    data.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     with pytest.raises(ReleaseError, match=r"data.parquet was changed after it was published"):
         series_in(tmp_path / "one").publish(table(3))
     data.write_bytes(content)
