@@ -29,7 +29,7 @@ class ReleaseEntry:
     """SHA-256 of its manifest."""
     summary: Mapping[str, Any]
     """Counts that JSON can hold: rows, groups, counterfeits, suppressed, suppressed_rows by reason,
-    checks. Never a value of a person.
+    checks; and figures of the published tables that later reports show. Never a value of a person.
     """
     day: str = field(default_factory=today)
     """The day on which it was published, as 2026-01-31."""
