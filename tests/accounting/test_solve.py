@@ -18,8 +18,8 @@ from phalanx.accounting import (
     tight,
     tight_delta,
 )
-from phalanx.accounting.promise import nearest_beta, theorem_covers
 from phalanx.accounting.solve import keeps, smallest_k, surely_keeps
+from phalanx.accounting.theorem import covers, nearest_beta
 from phalanx.errors import PlanError
 from support.work import lines
 
@@ -106,7 +106,7 @@ def test_beta_is_rounded_where_it_costs_least():
     assert smallest_k("theorem", cut, epsilon, limit) == 81
     found = solve(epsilon=math.log(3), delta="1e-6")
     assert (found.k, float(found.beta)) == (77, 0.6666666666666667)
-    assert theorem_covers(found.beta, epsilon) and cut < found.beta
+    assert covers(found.beta, epsilon) and cut < found.beta
     assert certified("theorem", 77, found.beta, epsilon, 1e-6)
     assert Fraction(repr(float(found.beta))) == found.beta
     assert solve(epsilon=math.log(3), delta="1e-6", k=77).beta == found.beta
@@ -120,10 +120,10 @@ def test_the_nearest_beta_is_allowed(epsilon):
     """It is the float next to 1 - e^-epsilon from below, and never less than the default."""
     own = Fraction(repr(epsilon))
     beta = nearest_beta(own)
-    assert default_beta(own) <= beta < 1 and theorem_covers(beta, own)
+    assert default_beta(own) <= beta < 1 and covers(beta, own)
     assert Fraction(repr(float(beta))) == beta
     above = math.nextafter(float(beta), 1)
-    assert above == 1 or not theorem_covers(Fraction(repr(above)), own)
+    assert above == 1 or not covers(Fraction(repr(above)), own)
 
 
 @settings(max_examples=40, deadline=None)
@@ -137,7 +137,7 @@ def test_smallest_k(epsilon, delta, part, accounting):
     """For any promise and beta: k keeps delta and k - 1 does not."""
     own = Fraction(repr(epsilon))
     beta = max(Fraction(repr(round(float(default_beta(own)) * part, 12))), Fraction(2, 100))
-    if accounting == "theorem" and not theorem_covers(beta, own):
+    if accounting == "theorem" and not covers(beta, own):
         beta = default_beta(own) * Fraction(99, 100)
     if beta > Fraction(repr(delta)):
         found = solve(epsilon=own, delta=delta, beta=beta, accounting=accounting)
@@ -150,9 +150,9 @@ def test_default_beta():
     """
     for epsilon in [*EPSILONS, "1e-9", "0.693147180559945", "7", "36", "50", "1000"]:
         beta = default_beta(Fraction(epsilon))
-        assert theorem_covers(beta, Fraction(epsilon))
+        assert covers(beta, Fraction(epsilon))
         assert Fraction(repr(float(beta))) == beta < 1
-        assert beta == 1 - Fraction(1, 10**15) or not theorem_covers(
+        assert beta == 1 - Fraction(1, 10**15) or not covers(
             beta + Fraction(1, 10**15), Fraction(epsilon)
         )
     with pytest.raises(PlanError, match="epsilon must be above 0"):
@@ -165,8 +165,8 @@ def test_least_epsilon():
     """The smallest epsilon for a beta to 12 decimals covers it, and a step less does not."""
     for beta in ("0.1", "0.3", "0.5", "0.999", "1e-9", "1/3"):
         epsilon = least_epsilon(Fraction(beta))
-        assert theorem_covers(Fraction(beta), epsilon)
-        assert epsilon == Fraction(1, 10**12) or not theorem_covers(
+        assert covers(Fraction(beta), epsilon)
+        assert epsilon == Fraction(1, 10**12) or not covers(
             Fraction(beta), epsilon - Fraction(1, 10**12)
         )
 
@@ -225,7 +225,7 @@ def test_smallest_epsilon(accounting):
         found = solve(delta=delta, k=k, beta=beta, accounting=accounting)
         step = Fraction(1, 10**12)
         assert surely_keeps(accounting, k, Fraction(beta), found.epsilon, Fraction(delta))
-        if accounting == "tight" or theorem_covers(Fraction(beta), found.epsilon - step):
+        if accounting == "tight" or covers(Fraction(beta), found.epsilon - step):
             assert not surely_keeps(
                 accounting, k, Fraction(beta), found.epsilon - step, Fraction(delta)
             )

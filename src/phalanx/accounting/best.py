@@ -14,8 +14,9 @@ from fractions import Fraction
 
 from phalanx.accounting.binomials import log_tail
 from phalanx.accounting.directed import float_kept, log_of
-from phalanx.accounting.promise import Accounting, Promise, default_beta, promised
+from phalanx.accounting.promise import Accounting, Promise, promised
 from phalanx.accounting.solve import largest_beta, log_delta, smallest_k
+from phalanx.accounting.theorem import default_beta
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, whole
 

@@ -16,16 +16,13 @@ from typing import Final
 from phalanx.accounting import theorem, tight
 from phalanx.accounting.binomials import too_extreme
 from phalanx.accounting.directed import downwards, float_kept, log_of, quotient
-from phalanx.accounting.promise import (
+from phalanx.accounting.promise import Accounting, Promise, promised
+from phalanx.accounting.theorem import (
     EPSILON_PLACES,
     PLACES,
-    Accounting,
-    Promise,
     default_beta,
     least_epsilon,
     nearest_beta,
-    promised,
-    refuse_uncovered,
 )
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, plain, whole
@@ -341,7 +338,7 @@ def _refuse_senseless(
 ) -> None:
     """A sample has to be likelier than the promise is to fail, and known to the accounting."""
     if accounting == "theorem":
-        refuse_uncovered(beta, epsilon)
+        theorem.refuse_uncovered(beta, epsilon)
     if beta <= delta:
         raise PlanError(
             f"beta must be above delta, and is {float(beta):g} against {float(delta):g}: take a"

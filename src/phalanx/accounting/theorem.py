@@ -24,7 +24,26 @@ from fractions import Fraction
 from operator import itemgetter
 
 from phalanx.accounting.binomials import Gamma, log_tail, tail_between
-from phalanx.accounting.directed import downwards, log_of, quotient
+from phalanx.accounting.directed import (
+    downwards,
+    exponential,
+    float_below,
+    log_of,
+    logarithm,
+    quotient,
+    rounded_down,
+    rounded_up,
+    upwards,
+)
+from phalanx.errors import PlanError
+
+PLACES = 15
+"""Decimals of a beta that is solved for: a float prints and reads them back unchanged."""
+
+EPSILON_PLACES = 12
+"""Decimals of an epsilon that is solved for."""
+
+_BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def log_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
@@ -80,3 +99,66 @@ def tail_keeps(n: int, m: int, beta: Fraction, delta: Fraction) -> bool:
     if abs(distance) > float_doubt(n):
         return distance < 0
     return tail_between(n, m, beta, 60)[1] <= quotient(downwards(60), delta)
+
+
+# ---- of which betas it speaks
+
+
+def covers(beta: Fraction, epsilon: Fraction) -> bool:
+    """Whether epsilon >= -ln(1 - beta), exactly."""
+    digits = 40
+    while True:  # e^-epsilon is irrational, so enough digits tell
+        low, high = exponential(-epsilon, digits)
+        if quotient(upwards(digits), 1 - beta) < low:
+            return False
+        if quotient(downwards(digits), 1 - beta) > high:
+            return True
+        digits *= 2
+
+
+def refuse_uncovered(beta: Fraction, epsilon: Fraction) -> None:
+    """PlanError where the theorem says nothing of this beta."""
+    if not covers(beta, epsilon):
+        raise PlanError(
+            f"beta = {float(beta)} is more than the theorem allows at epsilon = {float(epsilon)}:"
+            f' take a beta of at most {float(default_beta(epsilon))}, or accounting = "tight".'
+        )
+
+
+def default_beta(epsilon: Fraction) -> Fraction:
+    """The largest beta that the theorem allows, 1 - e^-epsilon, rounded down to 15 decimals.
+
+    >>> float(default_beta(Fraction(1)))
+    0.632120558828557
+    """
+    beta = Fraction(0)
+    if epsilon > 0:
+        beta = min(rounded_down(_most(epsilon), PLACES), 1 - Fraction(1, 10**PLACES))
+    if beta <= 0:
+        raise PlanError(
+            "epsilon must be above 0 (and above 1e-15, of which beta has 15 decimals), and is"
+            f" {float(epsilon)}."
+        )
+    return beta
+
+
+def nearest_beta(epsilon: Fraction) -> Fraction:
+    """The same rounded down to the decimals of a float, of which it may have more: between two
+    betas of 15 decimals the theorem's d may jump.
+
+    >>> float(nearest_beta(Fraction(1)))
+    0.6321205588285576
+    """
+    return max(default_beta(epsilon), Fraction(repr(min(float_below(_most(epsilon)), _BELOW_ONE))))
+
+
+def _most(epsilon: Fraction) -> Decimal:
+    """1 - e^-epsilon, at most, to some sixty digits."""
+    return downwards(60).subtract(1, exponential(-epsilon, 80)[1])
+
+
+def least_epsilon(beta: Fraction) -> Fraction:
+    """The smallest epsilon for which the theorem allows that beta, -ln(1 - beta), rounded up to 12
+    decimals.
+    """
+    return rounded_up(-logarithm(1 - beta, 60 + len(str(beta.denominator)))[0], EPSILON_PLACES)
