@@ -6,7 +6,7 @@ table.
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +95,14 @@ def verify(
     LedgerError
         Where the ledger cannot be read, or knows no such series.
     """
-    given, originals = read_releases(releases), as_tables(originals)
+    originals, given = as_tables(originals), read_releases(releases)
     with ExitStack() as rooms:
         read = [rooms.enter_context(release.on_disk()) for release in given]
-        evidence, recorded = gather_evidence(
-            read, ledger=ledger, originals=originals, identifier=identifier
+        evidence, recorded = (
+            gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
+            if ledger is not None or originals
+            else (Evidence.of([release.evidence for release in given]), [])
         )
-        if ledger is None and not originals:
-            evidence = Evidence.of([release.evidence for release in given])
         return Verification(
             [*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded]
         )
@@ -241,46 +241,12 @@ def gather_evidence(
             "an original table needs its identifier column, so that a person is followed through"
             " the releases; name it with --identifier."
         )
-    groups: dict[int, pl.DataFrame] = {}
-    parts: dict[int, object] = {}
-    recorded: list[Verdict] = []
-    key = PersonKey(bytes(32))  # without a ledger persons are told apart only inside this process
+    # without a ledger persons are told apart only inside this process
+    key, recorded, evidence = PersonKey(bytes(32)), list[Verdict](), Evidence()
     if ledger is not None:
-        series = releases[0].manifest.series
         with Ledger.open(ledger, create=False) as opened:
-            entries = {entry.number: entry for entry in opened.releases(series)}
-            if not entries:
-                raise LedgerError(
-                    f"the ledger knows no series {series!r}; use the ledger that it was published"
-                    " with."
-                )
-            key = opened.person_key(series)
-            for release in releases:
-                entry = entries.get(release.number)
-                same = entry is not None and entry.digest == release.digest
-                note = (
-                    "the manifest is the one that the ledger recorded"
-                    if same
-                    else "the manifest is not the one that the ledger recorded"
-                )
-                recorded.append(
-                    Verdict(
-                        name=f"release {release.number}: recorded in the ledger",
-                        bound=entry.digest if entry else "a record",
-                        worst=release.digest,
-                        holds=same,
-                        note=note,
-                    )
-                )
-                if (mapping := opened.groups(series, release.number)) is not None:
-                    groups[release.number] = mapping
-            if drawn := [release for release in releases if release.form.is_drawn]:
-                remembered = opened.remembered(series)
-                parts = {
-                    release.number: release.form.drawn_from.of_frames(remembered, release.number)
-                    for release in drawn
-                    if release.form.drawn_from is not None
-                }
+            recorded, evidence = _recorded(releases, opened)
+            key = opened.person_key(releases[0].manifest.series)
     microdata = {
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
         for release, frame in (
@@ -288,14 +254,50 @@ def gather_evidence(
             for release, original in zip(releases, originals, strict=False)
         )
     }
-    for number in groups.keys() & microdata.keys():
-        registered = next(
-            release.manifest.registered for release in releases if release.number == number
+    for release in releases:
+        if release.number in evidence.groups.keys() & microdata.keys():
+            _check_all_are_there(
+                release.number,
+                evidence.groups[release.number]["person"],
+                microdata[release.number].persons,
+                release.manifest.registered,
+            )
+    return replace(evidence, microdata=microdata), recorded
+
+
+def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict], Evidence]:
+    """Whether the folders are those that the ledger recorded, and what it knows beside them."""
+    series = releases[0].manifest.series
+    entries = {entry.number: entry for entry in ledger.releases(series)}
+    if not entries:
+        raise LedgerError(
+            f"the ledger knows no series {series!r}; use the ledger that it was published with."
         )
-        _check_all_are_there(
-            number, groups[number]["person"], microdata[number].persons, registered
+    verdicts = []
+    groups: dict[int, pl.DataFrame] = {}
+    for release in releases:
+        entry = entries.get(release.number)
+        same = entry is not None and entry.digest == release.digest
+        verdicts.append(
+            Verdict(
+                name=f"release {release.number}: recorded in the ledger",
+                bound=entry.digest if entry else "a record",
+                worst=release.digest,
+                holds=same,
+                note=f"the manifest is {'' if same else 'not '}the one that the ledger recorded",
+            )
         )
-    return Evidence(groups=groups, microdata=microdata, parts=parts), recorded
+        if (mapping := ledger.groups(series, release.number)) is not None:
+            groups[release.number] = mapping
+    parts: dict[int, object] = {}
+    if drawn := [release for release in releases if release.form.is_drawn]:
+        remembered = ledger.remembered(series)
+        parts = {
+            release.number: release.form.drawn_from.of_frames(remembered, release.number)
+            for release in drawn
+            if release.form.drawn_from is not None
+        }
+    return verdicts, Evidence(groups=groups, parts=parts)
 
 
 def _check_all_are_there(
