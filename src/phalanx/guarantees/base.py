@@ -118,6 +118,11 @@ def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DI
     )
 
 
+def without_rows(name: str, bound: float | Fraction) -> Verdict:
+    """The verdict on a table without rows, in which nobody is."""
+    return Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
+
+
 class Guarantee(Protocol):
     """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the
     group ``phalanx.guarantees``.

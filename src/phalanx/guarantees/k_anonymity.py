@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.exact import whole
-from phalanx.guarantees.base import FromFields, Verdict
+from phalanx.guarantees.base import FromFields, Verdict, without_rows
 from phalanx.guarantees.views.groups import Groups, Published
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -37,15 +37,7 @@ class KAnonymity(FromFields):
         """The smallest group, in persons."""
         groups = Groups.of(release)
         if not len(groups):
-            return [
-                Verdict(
-                    name=self.name,
-                    bound=self.k,
-                    worst=None,
-                    holds=True,
-                    note="the table has no rows",
-                )
-            ]
+            return [without_rows(self.name, self.k)]
         persons = groups.sizes - groups.counterfeits
         order = np.argsort(persons, kind="stable")
         below = int((persons < self.k).sum())

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
-from phalanx.guarantees.base import FromFields, Verdict
+from phalanx.guarantees.base import FromFields, Verdict, without_rows
 from phalanx.guarantees.entropy import effective_numbers, entropy_fails
 from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.views.groups import Groups, Published
@@ -230,11 +230,11 @@ def check_recursive(name: str, c: Number, l: int, groups: Groups) -> list[Verdic
     ]
 
 
-def nothing_to_check(groups: Groups, name: str, bound: int | Fraction) -> list[Verdict]:
+def nothing_to_check(groups: Groups | None, name: str, bound: int | Fraction) -> list[Verdict]:
     """The verdict on a table without rows (holds), or without a sensitive attribute of single
     values (does not), else an empty list.
     """
-    if groups.values is None:
+    if groups is None or groups.values is None:
         return [
             Verdict(
                 name=name,
@@ -250,11 +250,7 @@ def nothing_to_check(groups: Groups, name: str, bound: int | Fraction) -> list[V
             " each person"
         )
         return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
-    if not len(groups):
-        return [
-            Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
-        ]
-    return []
+    return [] if len(groups) else [without_rows(name, bound)]
 
 
 def verdict(

@@ -24,12 +24,11 @@ import polars as pl
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import FromFields, Verdict
-from phalanx.guarantees.l_diversity import recursive_ratio
+from phalanx.guarantees.l_diversity import nothing_to_check, recursive_ratio
 from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.slicing.one_by_one import (
     Sources,
     kept_by_buckets,
-    nothing_to_look_at,
     one_by_one,
 )
 from phalanx.guarantees.slicing.posterior import (
@@ -87,7 +86,7 @@ class SlicedDiversity(FromFields):
         view = View.of(form)
         if view.sensitive is None and len(view.sizes):
             return [self._every_column(view, form, bound)]
-        if early := nothing_to_look_at(self.name, bound, view):
+        if early := nothing_to_check(view.sensitive, self.name, bound):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         most, where = largest_ratio(groups.largest, groups.sizes)
@@ -168,7 +167,7 @@ class SlicedDistinct(FromFields):
         promise is kept.
         """
         view = View.of(_form(release))
-        if early := nothing_to_look_at(self.name, Fraction(self.l), view):
+        if early := nothing_to_check(view.sensitive, self.name, Fraction(self.l)):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         where = int(np.argmin(groups.distinct))
@@ -236,7 +235,7 @@ class SlicedRecursive(FromFields):
     ) -> list[Verdict]:
         """The largest ``p_1 / (p_l + ...)``, which must stay below c."""
         view, bound = View.of(_form(release)), exact(self.c, "c")
-        if early := nothing_to_look_at(self.name, bound, view):
+        if early := nothing_to_check(view.sensitive, self.name, bound):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         ratio, where = recursive_ratio(groups, self.l)
@@ -313,7 +312,7 @@ class SlicedCloseness(FromFields):
     ) -> list[Verdict]:
         """The largest distance of some p(t, .), a fraction."""
         view, bound = View.of(_form(release)), exact(self.t, "t")
-        if early := nothing_to_look_at(self.name, bound, view):
+        if early := nothing_to_check(view.sensitive, self.name, bound):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         try:  # of a hierarchy that does not fit

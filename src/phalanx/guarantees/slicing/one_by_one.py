@@ -93,31 +93,6 @@ def one_by_one(
     )
 
 
-def nothing_to_look_at(name: str, bound: Fraction, view: View) -> list[Verdict]:
-    """The verdict where there is nothing that p(t, s) could be computed of; else none."""
-    if not len(view.sizes):
-        return [
-            Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
-        ]
-    if view.sensitive is None:
-        return [
-            Verdict(
-                name=name,
-                bound=bound,
-                worst=None,
-                holds=False,
-                note="no sensitive attribute is published, and this promise is about one",
-            )
-        ]
-    if view.sensitive.of_sets:
-        note = (
-            "the sensitive attribute holds sets of values, and this promise is about one value for"
-            " each person"
-        )
-        return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
-    return []
-
-
 def kept_by_buckets(
     name: str, bound: Fraction, figure: Fraction, view: View, where: int
 ) -> Verdict:
