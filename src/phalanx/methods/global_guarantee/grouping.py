@@ -3,9 +3,7 @@
 Section 7; see the kernels for how).
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -23,6 +21,7 @@ from phalanx.methods.global_guarantee.uneven import unit_of
 from phalanx.methods.mondrian.balanced import by_cuts, nothing_required
 from phalanx.methods.mondrian.kernels import cells
 from phalanx.methods.mondrian.kernels.balanced import Shares
+from phalanx.methods.threads import on_all, threads
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -212,21 +211,12 @@ def _arranged(positions: Floats, order: Ints, bounds: Ints) -> None:
     coarse = np.ascontiguousarray(bounds[:: n // parts])
     cells.arrange(positions, order, coarse, 0, parts)
     size = n // parts
-    with ThreadPoolExecutor(_threads()) as pool:
-        for done in [
-            pool.submit(cells.arrange, positions, order, bounds, i * size, (i + 1) * size)
-            for i in range(parts)
-        ]:
-            done.result()
+    on_all(
+        lambda i: cells.arrange(positions, order, bounds, i * size, (i + 1) * size), range(parts)
+    )
 
 
 def _in_threads(work: Callable[[int, int], None], n: int) -> None:
-    parts = min(n, 4 * _threads())
+    parts = min(n, 4 * threads())
     edges = [n * i // parts for i in range(parts + 1)]
-    with ThreadPoolExecutor(_threads()) as pool:
-        for done in [pool.submit(work, a, b) for a, b in pairwise(edges)]:
-            done.result()
-
-
-def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    on_all(lambda ends: work(*ends), pairwise(edges))

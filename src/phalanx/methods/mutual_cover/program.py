@@ -7,9 +7,7 @@ floating point ones.
 """
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,6 +20,7 @@ from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels import joint_program as joint_kernel
 from phalanx.methods.mutual_cover.kernels import program as kernel
 from phalanx.methods.mutual_cover.problems import Floats, Ints, Layout, Problems, ranges
+from phalanx.methods.threads import on_all, threads
 
 LARGE: Final = 320
 """Groups with more classes and tuple types than this are large: the time of all attributes at once
@@ -379,14 +378,11 @@ def in_threads(work: Callable[[Ints], None], which: Ints) -> None:
     """Do ``work`` on each part of ``which``, on all cores, dealt out so that each has as much to
     do.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    threads = cores or 1
-    if len(which) < _ALONE or threads == 1:
+    cores = threads()
+    if len(which) < _ALONE or cores == 1:
         work(which)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, which[a :: 4 * threads]) for a in range(4 * threads)]:
-            done.result()
+    else:
+        on_all(work, [which[a :: 4 * cores] for a in range(4 * cores)])
 
 
 def _proven(problems: Problems, cost: Floats, bound: Floats) -> npt.NDArray[np.bool_]:
