@@ -32,7 +32,7 @@ without reading their tables; or the last release alone.
 class Memory:
     """What a method remembers about persons between releases, as tables it alone understands.
 
-    ``tables`` grow by what each draft appends; ``carried`` is what the last draft replaced;
+    ``tables`` grow by what each draft appends; ``state`` is what the last draft replaced;
     ``groups`` is the person-to-group mapping of the last release (person, group), None before the
     first.
     """
