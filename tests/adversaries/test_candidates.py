@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from phalanx.adversaries import candidates
 from phalanx.adversaries.candidates import Values, hold, sizes
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute

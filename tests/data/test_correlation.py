@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import correlation as naive
+from phalanx.data.column import Column
 from phalanx.data.correlation import constant, phi2
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from support.work import memory

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column
 from phalanx.errors import MethodError, PlanError, SchemaError
 from phalanx.kernels import rule as kernel
 from phalanx.methods.requirement import Requirement

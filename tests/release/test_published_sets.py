@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx import MInvariance, Mondrian, Release, Schema, Series, verify
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.column import Column
+from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.sets import SEPARATOR, canonical
 from phalanx.data.sources.source import read_source

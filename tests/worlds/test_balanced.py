@@ -45,8 +45,8 @@ from methods.mondrian.test_kernels_balanced import (
     shares_of,
 )
 from naive import balanced as naive
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column
 from phalanx.methods.mondrian import balanced
 from phalanx.methods.mondrian.balanced import (
     by_cuts,

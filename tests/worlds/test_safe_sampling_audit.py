@@ -17,8 +17,9 @@ from scipy.special import betainccinv, betaincinv, gammainc, gammaincc
 
 from naive import safe_sampling as naive
 from phalanx.accounting import tight_delta
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
 from phalanx.methods.safe_sampling.method import SafeSampling, publish_sample

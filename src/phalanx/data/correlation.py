@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.data.microdata import Column
+from phalanx.data.column import Column
 from phalanx.errors import PlanError, did_you_mean
 
 BINS: Final = 10

@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from phalanx.arrays import Codes, Ints
-from phalanx.data.microdata import Column
+from phalanx.data.column import Column
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, lower_to
 from phalanx.exact import Number, bounded, exact, whole
 from phalanx.guarantees.base import Guarantee

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from phalanx.data import sets
-from phalanx.data.microdata import infer_type
+from phalanx.data.column import infer_type
 from phalanx.data.schema import Type
 from phalanx.errors import SourceError
 from phalanx.profile.scales import scale_of

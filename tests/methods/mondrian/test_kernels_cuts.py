@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive import mondrian as naive
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
-from phalanx.data.microdata import Column
 from phalanx.kernels.rule import of_size
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels import cutting

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from naive import cover_cuts as naive
 from naive import mondrian as principles
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column
 from phalanx.methods.mondrian import method
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts as kernel

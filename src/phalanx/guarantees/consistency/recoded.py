@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Codes, Microdata
+from phalanx.data.column import Codes
+from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict

@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.column import Column
+from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
 from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from phalanx.arrays import Ints
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.column import Column
+from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible, SchemaError, lower_to
 from phalanx.exact import Number, bounded, exact
 from phalanx.guarantees.anatomy import AnatomyDiversity

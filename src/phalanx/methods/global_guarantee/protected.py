@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR, members
 from phalanx.errors import PlanError, did_you_mean
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 
 from phalanx.arrays import Codes, Floats, Ints
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.column import Column
+from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.exact import Number
 from phalanx.guarantees.base import Guarantee

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Codes, Ints
-from phalanx.data.microdata import Column, Microdata
+from phalanx.data.column import Column
+from phalanx.data.microdata import Microdata
 from phalanx.errors import SchemaError
 from phalanx.methods.safe_sampling.axes import Axis, Cells, Grid
 from phalanx.methods.safe_sampling.schemes import number_images, published_attributes

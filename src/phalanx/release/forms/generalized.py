@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.column import plain_float
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Hierarchy
-from phalanx.data.microdata import Microdata, plain_float
+from phalanx.data.microdata import Microdata
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
 from phalanx.release.form import Form, RandomOrder, SortedCounts
