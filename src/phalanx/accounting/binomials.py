@@ -69,6 +69,13 @@ def log_tail(n: int, m: int, p: float, q: float) -> float:
     return log_pmf(n, m, p, q) + math.log(total)
 
 
+def float_doubt(n: int) -> float:
+    """By how much a logarithm of ours, of a probability among n trials, may be wrong at most, with
+    much to spare.
+    """
+    return 1e-8 + 1e-14 * n
+
+
 def _stirling_error(n: int) -> float:
     """The logarithm of n! minus Stirling's approximation of it."""
     if n < 16:

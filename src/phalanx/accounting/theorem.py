@@ -23,7 +23,7 @@ from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
 
-from phalanx.accounting.binomials import Gamma, log_tail, tail_between
+from phalanx.accounting.binomials import Gamma, float_doubt, log_tail, tail_between
 from phalanx.accounting.directed import (
     downwards,
     exponential,
@@ -48,12 +48,12 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 def log_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
     """The logarithm of d(k, beta, epsilon) as floats see it: to search with, not to promise."""
-    return max(value for _, _, value in _local_maxima(k, Gamma(beta, epsilon)))
+    return max(value for _, _, value in _local_maxima(k, beta, epsilon))
 
 
 def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, Decimal]:
     """Two decimals with d(k, beta, epsilon) between them, some 1e-30 apart."""
-    maxima = list(_local_maxima(k, Gamma(beta, epsilon)))
+    maxima = list(_local_maxima(k, beta, epsilon))
     largest = max(value for _, _, value in maxima)
     digits = 40 + len(str(maxima[-1][1]))
     bounds = [
@@ -64,16 +64,9 @@ def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, D
     return max(low for low, _ in bounds), max(high for _, high in bounds)
 
 
-def float_doubt(n: int) -> float:
-    """By how much a logarithm of ours, of a probability among n trials, may be wrong at most, with
-    much to spare.
-    """
-    return 1e-8 + 1e-14 * n
-
-
-def _local_maxima(k: int, gamma: Gamma) -> Iterator[tuple[int, int, float]]:
+def _local_maxima(k: int, beta: Fraction, epsilon: Fraction) -> Iterator[tuple[int, int, float]]:
     """(m, n_m, ln f(m)) for all m that may hold the maximum."""
-    p, q = float(gamma.beta), float(1 - gamma.beta)
+    gamma, p, q = Gamma(beta, epsilon), float(beta), float(1 - beta)
     rate = gamma.divergence() / gamma.value
     sure = -math.inf
     m = k
@@ -88,7 +81,7 @@ def _local_maxima(k: int, gamma: Gamma) -> Iterator[tuple[int, int, float]]:
 def broken_at(k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> tuple[int, int] | None:
     """The (n, m) whose probability is the largest, where it is above ``delta``."""
     n, m, _ = max(
-        ((n, m, value) for m, n, value in _local_maxima(k, Gamma(beta, epsilon))), key=itemgetter(2)
+        ((n, m, value) for m, n, value in _local_maxima(k, beta, epsilon)), key=itemgetter(2)
     )
     return None if tail_keeps(n, m, beta, delta) else (n, m)
 
