@@ -25,11 +25,8 @@ _COSTS_NOTHING: Final = ("name", "beta", "accounting", "epsilon_scheme")
 """Ways to keep a promise that is stated by other parameters."""
 
 
-def promises_nothing(public: Mapping[str, Any]) -> str:
-    """Why what a manifest lists is kept by every table; empty where it is not. ReleaseError where
-    it lists no guarantee.
-    """
-    guarantee = from_parameters(public)
+def promises_nothing(guarantee: Guarantee) -> str:
+    """Why every table keeps the promise; empty where not every one does."""
     if isinstance(guarantee, Graded):
         return guarantee.promises_nothing()
     given = guarantee.parameters()

@@ -88,7 +88,7 @@ def _promise(
                 note=note,
             )
         ]
-    if nothing := promises_nothing(public):
+    if nothing := promises_nothing(guarantee):
         return [
             Verdict(name=guarantee.name, bound="a promise", worst=None, holds=False, note=nothing)
         ]

@@ -52,9 +52,7 @@ def check_parts(
             "no format is named, so there would be no table to publish; name one or more of"
             f" {', '.join(FORMATS)} in 'formats'."
         )
-    if nothing := next(
-        (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
-    ):
+    if nothing := next((why for g in method.guarantees if (why := promises_nothing(g))), None):
         raise PlanError(f"[method] {nothing}; ask for more.")
 
 

@@ -51,8 +51,8 @@ def test_parameters_that_promise_nothing(name: str) -> None:
     ask for something.
     """
     nothing, something = ({"name": name, **parameters} for parameters in LEAST[name])
-    assert "promises nothing" in promises_nothing(nothing)
-    assert promises_nothing(something) == ""
+    assert "promises nothing" in promises_nothing(from_parameters(nothing))
+    assert promises_nothing(from_parameters(something)) == ""
 
 
 @pytest.fixture(scope="module")
