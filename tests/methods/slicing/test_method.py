@@ -193,8 +193,8 @@ def test_without_a_sensitive_attribute_every_column_is_protected():
     with pytest.raises(
         NotEligible,
         match=(
-            r"a value of column sex stands in \d+ of 300 rows and l = 3 allows at most 1/l in every"
-            r" bucket; lower l to at most 1"
+            r"a value of column sex stands in \d+ of 300 rows, and l = 3 allows at most 1/l;"
+            r" lower l to at most 1"
         ),
     ):
         publish(microdata, l=3, columns=[["age", "town", "job"], ["sex"]])

@@ -71,9 +71,9 @@ def check_eligible(
     lower = lower_to("l", math.floor(100 * below / above) / 100)
     if sensitive is None:
         raise NotEligible(
-            f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows"
-            f" and l = {asked} allows at most 1/l in every bucket; {lower}put more attributes"
-            " into that column, or drop what is hardly ever another one."
+            f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows,"
+            f" and l = {asked} allows at most 1/l; {lower}put more attributes into that column, or"
+            " drop those that hardly vary."
         )
     beside = [name for name in columns[-1] if name != sensitive]
     if not beside:
