@@ -230,3 +230,26 @@ def test_a_plan_that_exists_is_named_before_anything_is_asked(ward) -> None:
 
     assert (said.code, said.out) == (2, "")
     assert "plan.toml exists and is not overwritten; name another file with --to." in said.err
+
+
+def test_a_terminal_is_asked_who_may_be_known_to_have_none(tmp_path) -> None:
+    """Where what is sensitive holds words for "not applicable", whether everybody may know who has
+    them; by an option the same, and only then the plan has the value.
+    """
+    incomes = [f"{1000 + i % 40}" if i % 3 else "N" for i in range(240)]
+    pl.DataFrame(
+        {"age": [20 + i % 40 for i in range(240)], "sex": ["f", "m"] * 120, "income": incomes}
+    ).write_parquet(tmp_path / "t.parquet", statistics=False)
+
+    for typed, options, values in (
+        ("y\n", (), ["N"]),
+        ("n\n", (), None),
+        ("", ("--not-applicable", "N"), ["N"]),
+    ):
+        (tmp_path / "plan.toml").unlink(missing_ok=True)
+        text = on_a_terminal(
+            tmp_path, typed, "--changes", "no", "--intervals", "--for", "internal", *options
+        )
+        assert ("80 rows of income say 'N'" in text) == (not options)
+        plan = tomllib.loads((tmp_path / "plan.toml").read_text(encoding="utf-8"))
+        assert plan["schema"].get("not_applicable") == values

@@ -3,6 +3,7 @@
 
 import datetime as dt
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 from phalanx.data.microdata import Microdata
 from phalanx.errors import SourceError
 from phalanx.plan import Plan
+from phalanx.profile.columns import words
 from phalanx.profile.proposal import slug
+from phalanx.profile.scales import scale_of
 from phalanx.profile.table import profile, propose_plan
+from phalanx.profile.use import Changes, Use
 
 N = 200
 HOSPITAL = pl.DataFrame(
@@ -350,7 +354,7 @@ BANK = pl.DataFrame({
 })  # fmt: skip
 CREDIT = pl.DataFrame({
     "account_status": [f"MARKER-S{i % 4}" for i in range(200)],
-    "installment_rate_percent_of_income": [i % 4 for i in range(200)],
+    "installment_rate_percent_of_income": [i // 3 % 4 for i in range(200)],
     "telephone": ["none", "yes"] * 100,
     "income": [1000 + i % 40 for i in range(200)],
     "alter": [20 + i % 50 for i in range(200)],
@@ -514,6 +518,158 @@ def test_words_are_published_in_their_own_order(spelled):
         .schema()
         .hierarchies
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        (["5-9", "10-14", "40-44", "unknown"], ["5-9", "10-14", "40-44", "unknown"]),
+        (["[10-20)", "[0-10)", "[100-110)"], ["[0-10)", "[10-20)", "[100-110)"]),
+        (["Masters", "HS-grad", "9th"], ["9th", "HS-grad", "Masters"]),
+        (["Strongly disagree", "Agree", "Neutral"], ["Strongly disagree", "Neutral", "Agree"]),
+    ],
+)
+def test_ranges_degrees_and_answers_have_their_order(values, place):
+    """Ranges of ages by their numbers, degrees and answers by what they mean; the words are the
+    scale's, so that which of them the table holds is not told.
+    """
+    scale = scale_of(pl.Series(values))
+    assert [word for word in scale if word in values] == place
+    assert len(scale) > len(values)
+    assert scale_of(pl.Series([*values, "else"])) == ()
+
+
+@pytest.mark.parametrize("values", [["5-9", "10-19", "20-29"], ["7-11", "12-16", "17-21"]])
+def test_ranges_of_several_widths_are_no_scale(values):
+    """Nor are those that do not begin at 0, as nobody can say which others there are."""
+    assert scale_of(pl.Series(values)) == ()
+
+
+def test_hierarchies_of_ages_and_diagnoses():
+    """An age in bands, a code of ICD-10 by its category and its letter, where others may know it;
+    codes of several lengths have no such hierarchy.
+    """
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 50 for i in range(200)],
+            "sex": ["f", "m"] * 100,
+            "admission_icd": [f"{'ABEJ'[i % 4]}{10 + i % 30}.{i % 9}" for i in range(200)],
+            "income": [1000 + i % 7 for i in range(200)],
+            "illness": [f"i{i % 8}" for i in range(200)],
+        }
+    )
+    plan = Plan.parse(propose_plan("t.csv", profile(frame), "t"), Path("p.toml"))
+    assert {n: h.parameters() for n, h in plan.schema().hierarchies.items()} == {
+        "age": {"kind": "bands", "widths": [5, 10, 20]},
+        "admission_icd": {"kind": "prefix", "lengths": [5, 3, 1, 0]},
+    }
+    mixed = frame.with_columns(
+        admission_icd=pl.when(pl.col("age") > 30).then("admission_icd").otherwise(pl.lit("A10"))
+    )
+    assert {p.name: p.prefix for p in profile(mixed)}["admission_icd"] == ()
+
+
+def test_what_is_said_twice_is_published_once():
+    """Of a code beside its words the words stay; two attributes that differ for one row both do."""
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i * 7 % 50 for i in range(400)],
+            "region_code": [i % 9 for i in range(400)],
+            "region": [f"MARKER{i % 9}" for i in range(400)],
+            "sex": ["f", "m"] * 200,
+            "illness": [f"i{i // 3 % 8}" for i in range(400)],
+        }
+    )
+    seen = {p.name: p for p in profile(frame)}
+    assert (seen["region"].role, seen["region_code"].role) == ("quasi", "drop")
+    assert seen["region_code"].reason == "it says the same as 'region'"
+    other = frame.with_columns(
+        region_code=pl.Series([8, *range(1, 9), *(i % 9 for i in range(9, 400))])
+    )
+    assert roles(other)["region_code"] == "quasi"
+
+
+def of_children(words: Sequence[str]) -> pl.DataFrame:
+    """Persons of whom a third are children, with one of the words for their income."""
+    incomes = [f"{1000 + i % 40}" if i % 3 else words[i % len(words)] for i in range(360)]
+    return pl.DataFrame(
+        {
+            "age": [20 + i % 40 if i % 3 else i % 14 for i in range(360)],
+            "sex": ["f", "m"] * 180,
+            "income": incomes,
+        }
+    )
+
+
+def test_values_that_are_not_applicable_are_proposed_in_a_comment():
+    """No guarantee covers such rows, so that the plan has them as values until somebody says that
+    everybody may know them; a word of the table that is in no dictionary is not in the plan.
+    """
+    text = propose_plan("t.csv", profile(of_children(["N", "n/a"])), "t")
+    assert '# not_applicable = ["N", "n/a"]' in text
+    assert "# 120 row(s) may be of persons who have none." in text
+    assert Plan.parse(text, Path("p.toml")).schema().not_applicable == ()
+    assert "leave these empty" not in text
+    text = propose_plan("t.csv", profile(of_children(["MARKER"])), "t")
+    assert "not_applicable" not in text and "MARKER" not in text
+    no = pl.DataFrame({"age": [20, 30, 40] * 60, "illness": ["n", "y", "x"] * 60})
+    assert "not_applicable" not in propose_plan("t.csv", profile(no), "t")
+
+
+def test_values_that_are_said_not_to_be_applicable_are_set_aside():
+    """What is sensitive is counted without them, and a method is chosen that has groups for them;
+    where no sensitive attribute holds them, that is said.
+    """
+    frame = of_children(["N"]).with_columns(person=pl.Series([f"p{i}" for i in range(360)]))
+    seen = {p.name: p for p in profile(frame)}["income"]
+    assert (seen.largest_m, seen.distinct) == (3, 41)
+    aside = profile(frame, not_applicable=["N"])
+    seen = {p.name: p for p in aside}["income"]
+    assert (seen.largest_m, seen.distinct, seen.applicable) == (40, 40, 240)
+    for changes, looks_original, name in (
+        (None, False, "mondrian"),
+        (Changes.no, True, "slicing"),
+        (Changes.values, False, "mondrian"),
+    ):
+        use = Use(changes=changes, looks_original=looks_original)
+        plan = Plan.parse(propose_plan("t.csv", aside, "t", use=use), Path("p.toml"))
+        assert plan.schema().not_applicable == ("N",)
+        assert plan.method().name == name
+    with pytest.raises(
+        SourceError, match=r"no attribute that may be sensitive holds 'MARKER'; cor"
+    ):
+        profile(frame, not_applicable=["MARKER"])
+
+
+def test_german_names_and_codes_of_surveys_are_known():
+    """An umlaut is a letter, and a code of DHS stands for its word."""
+    assert words("Größe_cm") == {"größe", "cm"} and words("V012") == {"age"}
+    frame = pl.DataFrame(
+        {
+            "Staatsangehörigkeit": [f"s{i % 7}" for i in range(200)],
+            "v012": [15 + i % 35 for i in range(200)],
+            "v005": [1000 + i for i in range(200)],
+            "v130": [i % 5 for i in range(200)],
+        }
+    )
+    assert roles(frame) == {
+        "Staatsangehörigkeit": "quasi", "v012": "quasi", "v005": "drop", "v130": "quasi"
+    }  # fmt: skip
+
+
+def test_of_several_diagnoses_the_one_of_fewest_values():
+    """Of attributes that all allow the most that is asked for, the one of fewest values is
+    sensitive, and each is told.
+    """
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(400)],
+            "diag_2": [f"d{i % 31}" for i in range(400)],
+            "diag_1": [f"d{i % 23}" for i in range(400)],
+            "died": ["no", "yes"] * 200,
+        }
+    )
+    assert roles(frame)["diag_1"] == "sensitive"
 
 
 def test_single_values_are_never_guessed_to_be_sensitive():

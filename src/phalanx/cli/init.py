@@ -72,12 +72,22 @@ def init(
             "--for", help="Who receives it: a person is one of 3, 5 or 12.", show_default=False
         ),
     ] = None,
+    not_applicable: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "A value, such as N/A, of persons who have none, which everybody may know of them; may"
+                " be repeated."
+            ),
+            show_default=False,
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
     """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan
     to edit, with the method that fits.
 
-    On a terminal it asks what --changes, --looks-original and --for do not say. Nothing is
+    On a terminal it asks what --changes, --looks-original, --for and --not-applicable do not say. Nothing is
     published. Read the plan before you publish: a role that is guessed wrong is a
     promise about the wrong thing.
     """
@@ -90,10 +100,12 @@ def init(
     if target.exists():  # before anything is asked
         raise _exists(target)
     frame = read_source(source, query=query, drop=None)
-    profiles = profile(frame)
+    profiles = profile(frame, not_applicable=not_applicable or None)
     asks = not json and sys.stdin.isatty() and sys.stdout.isatty()
     if asks:
         _show_columns(source, profiles)
+        if public := _is_public(profiles):
+            profiles = profile(frame, not_applicable=public)
     use = _use(changes, looks_original, receiver, likely_changes(roles_of(profiles)), asks=asks)
     text = propose_plan(
         _seen_from(source, target.parent),
@@ -158,6 +170,21 @@ def _use(
     if receiver is None:
         use = replace(use, receiver=Receiver(_answer("receiver", use.receiver)))
     return use
+
+
+def _is_public(profiles: "Sequence[ColumnProfile]") -> Sequence[str]:
+    """The words for "not applicable" of the sensitive attribute, where everybody may know who has
+    them; asked where it has some.
+    """
+    for p in profiles:
+        if p.role == "sensitive" and p.perhaps_not_applicable:
+            values = ", ".join(map(repr, p.perhaps_not_applicable))
+            typer.echo(
+                f"\n{p.inapplicable} rows of {p.name} say {values}, which looks like 'none'."
+            )
+            if typer.confirm("  May everybody know who they are, as children have no income?"):
+                return p.perhaps_not_applicable
+    return ()
 
 
 def _answer(about: str, default: str) -> str:

@@ -2,6 +2,7 @@
 """One column of a table, as counts; no values."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -9,8 +10,10 @@ import polars as pl
 
 from phalanx.data import sets
 from phalanx.data.column import infer_type
+from phalanx.data.not_applicable import is_listed
 from phalanx.data.schema import Type
 from phalanx.errors import SourceError
+from phalanx.profile.dictionary import AMONG_NUMBERS, CODES, NOT_APPLICABLE
 from phalanx.profile.scales import scale_of
 
 NEAR_UNIQUE: Final = 0.9
@@ -20,6 +23,8 @@ UNIQUE_ROWS: Final = 50
 _MOST_CODES: Final = 5
 """So many different codes at most stand among numbers."""
 _POSTAL: Final = frozenset({"zip", "zipcode", "postcode", "postal", "plz"})
+_ICD: Final = r"^[A-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?$"
+"""A code of ICD-10: a letter and two signs are the category, and more make it finer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +49,8 @@ class ColumnProfile:
     sets, values that hardly ever come again.
     """
     prefix: tuple[int, ...] = ()
-    """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all
-    else.
+    """Lengths of a prefix hierarchy for codes of one length, as zip codes and ICD codes are; empty
+    for all else.
     """
     scale: tuple[str, ...] = ()
     """Words with an order of their own (months, degrees) where it holds these and no others; the
@@ -55,6 +60,16 @@ class ColumnProfile:
     """Rows with a code in a column of numbers, such as one for "not applicable", which makes it one
     of words.
     """
+    inapplicable: int = 0
+    """Rows of which the value is not applicable: of those values that are said to be, else of the
+    words of a dictionary.
+    """
+    not_applicable: tuple[str | int | float, ...] = ()
+    """The values that are said to be not applicable and that it holds; ``distinct`` and
+    ``most_frequent`` are of the others.
+    """
+    perhaps_not_applicable: tuple[str, ...] = ()
+    """Words of the dictionary that it holds, where nothing is said."""
     of_waves: int | None = None
     """Of a panel's sensitive attribute, the largest m that each wave by itself allows."""
     changing: float | None = None
@@ -68,23 +83,35 @@ class ColumnProfile:
         return self.distinct / self.rows
 
     @property
+    def applicable(self) -> int:
+        """The rows of which nothing says that the value is not applicable."""
+        return self.rows - (self.inapplicable if self.not_applicable else 0)
+
+    @property
     def largest_m(self) -> int:
         """The largest m for which no value has more than 1/m of the rows, of any wave where there
         are waves, at most the number of values.
         """
         if self.of_waves is not None:
             return self.of_waves
-        return min(self.rows // self.most_frequent, self.distinct + (self.missing > 0))
+        values = self.distinct + (self.missing > 0)
+        return min(self.applicable // max(1, self.most_frequent), values)
 
 
 def words(name: str) -> set[str]:
-    """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return {word for word in re.split(r"[^a-z]+", apart.lower()) if word}
+    """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr, and
+    DHS's ``v012`` says age.
+    """
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", CODES.get(name.lower(), name))
+    return {word for word in re.split(r"[\W\d_]+", apart.lower()) if word}
 
 
-def counted(values: pl.Series) -> ColumnProfile:
-    """The counts of a column; a date or number in its own order, all else as text."""
+def counted(
+    values: pl.Series, not_applicable: Sequence[str | int | float] | None = None
+) -> ColumnProfile:
+    """The counts of a column; a date or number in its own order, all else as text; None where
+    nothing is said of values that are not applicable.
+    """
     name, rows = values.name, len(values)
     if (seen := _of_sets(values)) is not None:
         return seen
@@ -105,6 +132,19 @@ def counted(values: pl.Series) -> ColumnProfile:
         values = values.cast(pl.String)
     counts = values.alias("value").value_counts()
     missing = values.null_count()
+    coded = _coded(values) if values.dtype == pl.String else 0
+    aside = counts.filter(is_listed(counts["value"], not_applicable or ()))
+    counts = counts.filter(~counts["value"].is_in(aside["value"].implode(), nulls_equal=True))
+    perhaps = (
+        counts.filter(
+            counts["value"]
+            .str.strip_chars()
+            .str.to_lowercase()
+            .is_in(AMONG_NUMBERS if coded else NOT_APPLICABLE)
+        )
+        if values.dtype == pl.String and not_applicable is None
+        else counts.clear()
+    )
     distinct = counts.height - (missing > 0)
     discrete = values.dtype.is_integer() or values.dtype == pl.String
     return ColumnProfile(
@@ -113,11 +153,14 @@ def counted(values: pl.Series) -> ColumnProfile:
         rows=rows,
         distinct=distinct,
         missing=missing,
-        most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
+        most_frequent=int(counts["count"].max() or 0),  # type: ignore[arg-type]
         near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
-        prefix=_prefix(values) if words(name) & _POSTAL and discrete else (),
+        prefix=_prefix(values, name) if discrete else (),
         scale=scale_of(values),
-        coded=_coded(values) if values.dtype == pl.String else 0,
+        coded=coded,
+        inapplicable=int((aside if len(aside) else perhaps)["count"].sum()),
+        not_applicable=tuple(aside["value"].to_list()),
+        perhaps_not_applicable=tuple(sorted(perhaps["value"].to_list())),
     )
 
 
@@ -161,8 +204,16 @@ def _coded(texts: pl.Series) -> int:
     return len(others) if few else 0
 
 
-def _prefix(values: pl.Series) -> tuple[int, ...]:
-    lengths = values.drop_nulls().cast(pl.String).str.len_chars().unique().to_list()
+def _prefix(values: pl.Series, name: str) -> tuple[int, ...]:
+    """Of postal codes and of ICD-10 codes, all of one length: digit by digit, and an ICD code by its
+    category and its letter.
+    """
+    codes = values.drop_nulls().cast(pl.String).unique()
+    lengths = codes.str.len_chars().unique().to_list()
     if len(lengths) != 1 or not 3 <= lengths[0] <= 10:
         return ()
-    return (*range(lengths[0], 1, -1), 0)
+    if words(name) & _POSTAL:
+        return (*range(lengths[0], 1, -1), 0)
+    if values.dtype == pl.String and codes.str.contains(_ICD).all():
+        return tuple(dict.fromkeys((lengths[0], 3, 1, 0)))
+    return ()

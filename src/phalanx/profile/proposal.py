@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from phalanx.errors import SourceError
 from phalanx.profile.choice import method_lines
-from phalanx.profile.columns import ColumnProfile
+from phalanx.profile.columns import ColumnProfile, words
+from phalanx.profile.dictionary import AGE
 from phalanx.profile.quoting import quoted
 from phalanx.profile.use import Use
 
@@ -57,6 +58,7 @@ def propose_plan(
         *_listed("quasi", by_role["quasi"]),
         "# What nobody may be linked with.",
         *(_single("sensitive", by_role["sensitive"])),
+        *_not_applicable(by_role["sensitive"]),
         (
             "# Published as they are; move a column here only if nobody can know or infer anything"
             " from it."
@@ -112,11 +114,40 @@ def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]
     return by_role
 
 
+def _not_applicable(sensitive: Sequence[ColumnProfile]) -> list[str]:
+    """What is said to be not applicable; what may be is proposed in a comment, since no guarantee
+    covers such rows.
+    """
+    lines = []
+    for p in sensitive:
+        if p.not_applicable:
+            values = ", ".join(
+                quoted(v) if isinstance(v, str) else str(v) for v in p.not_applicable
+            )
+            lines += [
+                f"# {p.inapplicable} row(s) in groups of their own: who they are must be public.",
+                f"not_applicable = [{values}]",
+            ]
+        elif p.perhaps_not_applicable:
+            values = ", ".join(quoted(v) for v in p.perhaps_not_applicable)
+            lines += [
+                f"# {p.inapplicable} row(s) may be of persons who have none.",
+                "# If everybody may know who they are, and only then:",
+                f"# not_applicable = [{values}]",
+            ]
+    return lines
+
+
 def _hierarchies(quasi: Sequence[ColumnProfile]) -> list[str]:
-    """Prefixes of codes, and words that have an order: without it, a month's interval would follow
-    the alphabet.
+    """Prefixes of codes, bands of ages, and words that have an order: without it, a month's interval
+    would follow the alphabet.
     """
     declared = [f"{quoted(p.name)} = {{ prefix = {list(p.prefix)} }}" for p in quasi if p.prefix]
+    declared += [
+        f"{quoted(p.name)} = {{ bands = [5, 10, 20] }}"
+        for p in quasi
+        if p.type == "numeric" and words(p.name) & AGE
+    ]
     for p in quasi:
         if p.scale:
             leaves = ", ".join(quoted(word) for word in p.scale)

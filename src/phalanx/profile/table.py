@@ -3,6 +3,8 @@
 Counts only, never values.
 """
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,263 +12,29 @@ import polars as pl
 
 from phalanx.errors import SourceError
 from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
+from phalanx.profile.dictionary import (
+    DIRECT,
+    FREE,
+    HOUSEHOLD,
+    NUMBER,
+    OF_A_SAMPLE,
+    OF_A_SURVEY,
+    PERSON,
+    QUASI,
+    SENSITIVE,
+    SHARE,
+    WAVE,
+    WEIGHT,
+)
 from phalanx.profile.proposal import propose_plan
 
 __all__ = ["ColumnProfile", "profile", "propose_plan"]
 
-_PERSON: Final = frozenset(
-    {
-        "patient",
-        "person",
-        "subject",
-        "individual",
-        "member",
-        "ssn",
-        "nhs",
-        "mrn",
-        "insured",
-        "employee",
-        "resident",
-        "citizen",
-        "pid",
-        "personid",
-        "patientid",
-        "respondent",
-        "respid",
-        "caseid",
-        "idcode",
-        "seqn",
-        "pseudonym",
-        "patnr",
-        "versicherte",
-        "fallnummer",
-        "id",
-    }
-)
-_NUMBER: Final = frozenset(
-    {"id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "identifier", "code"}
-)
-_DIRECT: Final = frozenset(
-    {
-        "name",
-        "names",
-        "surname",
-        "firstname",
-        "lastname",
-        "forename",
-        "email",
-        "mail",
-        "phone",
-        "telephone",
-        "mobile",
-        "fax",
-        "address",
-        "street",
-        "iban",
-        "url",
-        "ip",
-        "account",
-        "username",
-    }
-)
-_SHARE: Final = frozenset(
-    {"rate", "percent", "percentage", "pct", "ratio", "prozent", "anteil", "quote"}
-)
-"""A share of money says little about how much there is."""
-_WAVE: Final = frozenset(
-    {
-        "year",
-        "jahr",
-        "wave",
-        "welle",
-        "quarter",
-        "quartal",
-        "release",
-        "round",
-        "runde",
-        "semester",
-        "period",
-        "survey",
-    }
-)
 _MOST_WAVES: Final = 200
-_OF_A_SURVEY: Final = frozenset(
-    {
-        "fnlwgt",
-        "finalwt",
-        "perwt",
-        "pwgtp",
-        "wgtp",
-        "hhwt",
-        "wtfa",
-        "wgt",
-        "wtpp",
-        "pweight",
-        "hweight",
-        "hochrechnungsfaktor",
-        "hochrechnung",
-    }
-)
-_WEIGHT: Final = frozenset({"weight", "weights", "wt", "gewicht", "gewichtung"})
-_OF_A_SAMPLE: Final = frozenset(
-    {"survey", "sample", "sampling", "final", "design", "person", "household", "hh", "replicate"}
-)
-"""With one of these beside it, a weight is none of a body."""
-_HOUSEHOLD: Final = frozenset(
-    {
-        "household",
-        "householdid",
-        "hh",
-        "hhid",
-        "hhnr",
-        "hid",
-        "serialno",
-        "haushalt",
-        "haushaltsnummer",
-        "family",
-        "familie",
-        "cluster",
-        "psu",
-    }
-)
 _MOST_TOGETHER: Final = 50
 """So many rows at most have one household's number; what more rows share is an attribute, such as
 its size.
 """
-_FREE: Final = frozenset(
-    {
-        "note",
-        "notes",
-        "comment",
-        "comments",
-        "remark",
-        "remarks",
-        "text",
-        "description",
-        "narrative",
-        "memo",
-    }
-)
-_SENSITIVE: Final = (
-    frozenset(
-        {
-            "diagnosis",
-            "diagnoses",
-            "diag",
-            "disease",
-            "illness",
-            "condition",
-            "disorder",
-            "icd",
-            "symptom",
-            "cancer",
-            "hiv",
-            "diagnose",
-            "diagnosen",
-            "krankheit",
-        }
-    )
-    | {"diseases", "conditions", "disorders", "symptoms", "reaction", "reactions"},
-    frozenset(
-        {"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"}
-    )
-    | {"treatments", "drugs", "medications", "medicines", "prescriptions", "procedures"},
-    frozenset(
-        {
-            "income",
-            "salary",
-            "wage",
-            "wages",
-            "earnings",
-            "pay",
-            "debt",
-            "inc",
-            "balance",
-            "einkommen",
-            "gehalt",
-            "lohn",
-            "schulden",
-            "guthaben",
-        }
-    ),
-    frozenset({"occupation", "job", "profession", "occ"}),
-    frozenset({"educ", "education", "schooling", "degree"}),
-)
-_QUASI: Final = frozenset(
-    {
-        "age",
-        "sex",
-        "gender",
-        "female",
-        "male",
-        "zip",
-        "zipcode",
-        "postcode",
-        "postal",
-        "plz",
-        "birth",
-        "birthday",
-        "birthdate",
-        "dob",
-        "race",
-        "ethnicity",
-        "ethnic",
-        "marital",
-        "married",
-        "marriage",
-        "nationality",
-        "country",
-        "region",
-        "state",
-        "county",
-        "city",
-        "town",
-        "municipality",
-        "kids",
-        "children",
-        "education",
-        "educ",
-        "admission",
-        "discharge",
-        "weight",
-        "height",
-        "religion",
-        "language",
-        "msp",
-        "household",
-        "housing",
-        "tenure",
-        "citizenship",
-        "agep",
-        "schl",
-        "mar",
-        "rac",
-        "puma",
-        "alter",
-        "geschlecht",
-        "geburtsdatum",
-        "geburtsjahr",
-        "familienstand",
-        "wohnort",
-        "ort",
-        "gemeinde",
-        "kreis",
-        "bundesland",
-        "land",
-        "nationalität",
-        "staatsangehörigkeit",
-        "konfession",
-        "kinder",
-        "bildung",
-        "schulabschluss",
-        "beruf",
-        "aufnahme",
-        "entlassung",
-        "gewicht",
-        "größe",
-    }
-)
-
 _KNOWN: Final = "others may know it"
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
@@ -276,10 +44,14 @@ telephone, the state of an account.
 """
 _SEVERAL_PER_ROW: Final = 0.1
 """An identifier of persons who recur still has at least so many distinct values per row."""
+_ENOUGH_M: Final = 5
+"""No proposal hides a value among more; of attributes that allow it, the one of fewest values."""
 _SECRET_UNIQUENESS: Final = 0.5
 """An attribute with more distinct values per row than this tells people apart, and so cannot be
 published as it is.
 """
+_FEW_SAME: Final = 20
+"""Attributes of fewer rows to a value than this may go together by chance."""
 _FREE_TEXT_LENGTH: Final = 40
 _SENSITIVE_VALUES: Final = 100
 """Without a name to go by, an attribute of more values than this is more likely known to others (a
@@ -287,8 +59,13 @@ place, a date) than a secret.
 """
 
 
-def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
+def profile(
+    frame: pl.DataFrame, *, not_applicable: Sequence[str | int | float] | None = None
+) -> list[ColumnProfile]:
     """Profile every column and propose one role for each; SourceError where the table has no rows.
+
+    ``not_applicable`` are values that say that somebody has none, of whom that is public: what is
+    sensitive is chosen and counted without them, and SourceError if it holds none of them.
 
     Roles: at most one identifier, one sensitive attribute, and one wave of a panel; columns that
     name people directly, free text, second near-unique columns, and what is missing in most rows
@@ -303,7 +80,7 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
         raise SourceError("the table has no rows; there is nothing to profile.")
     if frame.width == 0:
         raise SourceError("the table has no columns; there is nothing to profile.")
-    seen = [counted(column) for column in frame.get_columns()]
+    seen = [counted(column, not_applicable) for column in frame.get_columns()]
     identifier = _identifier(seen)
     roles = [
         (
@@ -316,7 +93,7 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
     roles = [_wave(c, frame, identifier[0]) if identifier else c for c in roles]
     roles = [
-        replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & _QUASI else c
+        replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & QUASI else c
         for c in roles
     ]
     sensitive = _sensitive(roles)
@@ -328,19 +105,24 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
         )
         for c in roles
     ]
+    if not_applicable and not any(c.not_applicable for c in roles if c.role == "sensitive"):
+        raise SourceError(
+            f"no attribute that may be sensitive holds {' or '.join(map(repr, not_applicable))};"
+            " correct --not-applicable, or leave it out."
+        )
     if identifier and (wave := next((c.name for c in roles if c.role == "wave"), None)):
         roles = [
             _over_waves(c, frame, identifier[0], wave) if c.role == "sensitive" else c
             for c in roles
         ]
-    roles = _few(roles)
+    roles = _few(_once(roles, frame))
     roles = [
         replace(
             c,
             reason=f"{c.reason}; numbers but for {c.coded} row(s) with a code, which makes them"
             " words: leave these empty at the source",
         )
-        if c.coded and c.role in ("quasi", "sensitive")
+        if c.coded > c.inapplicable * (c.role == "sensitive") and c.role in ("quasi", "sensitive")
         else c
         for c in roles
     ]
@@ -367,21 +149,24 @@ def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
         and c.distinct > _SEVERAL_PER_ROW * c.rows
     ]
     of_persons = [
-        c for c in possible if words(c.name) <= _PERSON | _NUMBER and words(c.name) & _PERSON
+        c for c in possible if words(c.name) <= PERSON | NUMBER and words(c.name) & PERSON
     ]
     if of_persons:
-        best = max(of_persons, key=lambda c: (bool(words(c.name) & (_PERSON - {"id"})), c.distinct))
+        best = max(of_persons, key=lambda c: (bool(words(c.name) & (PERSON - {"id"})), c.distinct))
         return best.name, "its name says that it names persons" + (
             ""
             if best.distinct == best.rows
-            else "; persons recur, and a release holds one row per person"
+            else f"; {best.rows - best.distinct} rows repeat a person, and a release holds one row per"
+            " person"
         )
-    if numbered := [c for c in possible if words(c.name) & _NUMBER and c.near_unique]:
+    if numbered := [c for c in possible if words(c.name) & NUMBER and c.near_unique]:
         return numbered[0].name, "it is a number for nearly every row"
     if unique := [
         c
         for c in possible
-        if c.near_unique and c.distinct == c.rows and not words(c.name) & (_QUASI | _DIRECT | _FREE)
+        if c.near_unique
+        and c.distinct == c.rows
+        and not words(c.name) & (QUASI | DIRECT | FREE | OF_A_SURVEY)
     ]:
         return unique[0].name, "every row has its own value"
     return None
@@ -391,7 +176,7 @@ def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> Column
     """A panel's wave, in which nobody is twice, is of no row but of a release."""
     of_waves = (
         column.role == "quasi"
-        and words(column.name) & _WAVE
+        and words(column.name) & WAVE
         and not column.missing
         and 2 <= column.distinct <= _MOST_WAVES
     )
@@ -412,11 +197,32 @@ def _over_waves(
     column: ColumnProfile, frame: pl.DataFrame, identifier: str, wave: str
 ) -> ColumnProfile:
     """What every wave allows by itself, and for how many of those who recur the value changes."""
-    allowed = [counted(rows[column.name]).largest_m for rows in frame.partition_by(wave)]
+    allowed = [
+        counted(rows[column.name], column.not_applicable).largest_m
+        for rows in frame.partition_by(wave)
+    ]
     values = pl.col(column.name).n_unique()
     recurring = frame.group_by(identifier).agg(values, pl.len().alias("")).filter(pl.col("") > 1)
     changing = float((recurring[column.name] > 1).mean() or 0)  # type: ignore[arg-type]
     return replace(column, of_waves=min(allowed), changing=changing)
+
+
+def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
+    """Of two quasi-identifiers that say the same, as a code beside its words, the words, or else the
+    first: the other only widens all intervals.
+    """
+    several = [c for c in columns if c.role == "quasi" and _FEW_SAME * c.distinct <= c.rows]
+    again: dict[str, str] = {}
+    for one, other in itertools.combinations(several, 2):
+        alike = (one.distinct, one.missing) == (other.distinct, other.missing)
+        if alike and one.name not in again and other.name not in again:
+            pairs = frame.select(one.name, other.name).n_unique()
+            if pairs == one.distinct + (one.missing > 0):
+                kept, left = (other, one) if one.type == "numeric" else (one, other)
+                again[left.name] = f"it says the same as {kept.name!r}"
+    return [
+        replace(c, role="drop", reason=again[c.name]) if c.name in again else c for c in columns
+    ]
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
@@ -443,26 +249,26 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
     prose = float(values.str.len_chars().mean() or 0) if values.dtype == pl.String else 0  # type: ignore[arg-type]
     reasons = {
         "a survey weight: it tells people apart, and a release counts its rows alike": (
-            name & _OF_A_SURVEY
-            or (name & _WEIGHT and name & _OF_A_SAMPLE and column.type == "numeric")
+            name & OF_A_SURVEY
+            or (name & WEIGHT and name & OF_A_SAMPLE and column.type == "numeric")
         ),
         "who lives together: every person is covered alone, and no household as one": (
-            name & _HOUSEHOLD
-            and name <= _HOUSEHOLD | _NUMBER
+            name & HOUSEHOLD
+            and name <= HOUSEHOLD | NUMBER
             and column.type in ("numeric", "categorical")
             and column.rows >= UNIQUE_ROWS
             and _MOST_TOGETHER * column.distinct >= column.rows
         ),
         "its name says that it names people": (
-            name & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
+            name & DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
         ),
         "it looks like free text": (
             values.dtype == pl.String
             and column.type != "set"
-            and (name & _FREE or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH))
+            and (name & FREE or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH))
         ),
         "it is missing in most rows": 2 * column.missing > column.rows,
-        "nearly every row has its own value": column.near_unique and not name & _QUASI,
+        "nearly every row has its own value": column.near_unique and not name & QUASI,
     }
     return next((why for why, holds in reasons.items() if holds), None)
 
@@ -480,10 +286,10 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
         and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)
     ]
     eligible = several + [c for c in eligible if c not in several]
-    for hints in _SENSITIVE:
-        if named := [c for c in eligible if words(c.name) & hints and not words(c.name) & _SHARE]:
+    for hints in SENSITIVE:
+        if named := [c for c in eligible if words(c.name) & hints and not words(c.name) & SHARE]:
             return (
-                max(named, key=lambda c: c.largest_m).name,
+                max(named, key=lambda c: (min(c.largest_m, _ENOUGH_M), -c.distinct)).name,
                 "its name says that people would not want to be linked with it",
             )
     if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
@@ -497,7 +303,7 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     others = [
         c
         for c in guessed
-        if not words(c.name) & _QUASI
+        if not words(c.name) & QUASI
         and c.type == "categorical"
         and 3 <= c.distinct <= _SENSITIVE_VALUES
     ]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What well-known attributes are called, in English and German, and in the American Community
+Survey (ACS) and in the Demographic and Health Surveys (DHS): words of columns' names, in small
+letters and without digits.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PERSON: Final = _words("""
+    patient person subject individual member ssn nhs mrn insured employee resident citizen pid
+    personid patientid respondent respid caseid idcode seqn pseudonym patnr versicherte fallnummer
+    id
+""")
+"""Who a row is about."""
+NUMBER: Final = _words("id ids nbr nr no num number key uuid guid identifier code")
+DIRECT: Final = _words("""
+    name names surname firstname lastname forename email mail phone telephone mobile fax address
+    street iban url ip account username nachname vorname telefon anschrift adresse straße
+""")
+"""What names people by itself."""
+SHARE: Final = _words("rate percent percentage pct ratio prozent anteil quote")
+"""A share of money says little about how much there is."""
+WAVE: Final = _words(
+    "year jahr wave welle quarter quartal release round runde semester period survey"
+)
+OF_A_SURVEY: Final = _words("""
+    fnlwgt finalwt perwt pwgtp wgtp hhwt wtfa wgt wtpp pweight hweight hochrechnungsfaktor
+    hochrechnung
+""")
+"""A weight, whatever stands beside it."""
+WEIGHT: Final = _words("weight weights wt gewicht gewichtung")
+OF_A_SAMPLE: Final = _words("survey sample sampling final design person household hh replicate")
+"""With one of these beside it, a weight is none of a body."""
+HOUSEHOLD: Final = _words("""
+    household householdid hh hhid hhnr hid serialno haushalt haushaltsnummer family familie cluster
+    psu
+""")
+FREE: Final = _words("note notes comment comments remark remarks text description narrative memo")
+"""What holds free text."""
+AGE: Final = _words("age agep ages alter")
+SENSITIVE: Final = (
+    _words("""
+        diagnosis diagnoses diag disease diseases illness condition conditions disorder disorders
+        icd symptom symptoms cancer hiv reaction reactions diagnose diagnosen krankheit
+    """),
+    _words("""
+        treatment treatments drug drugs medication medications medicine medicines prescription
+        prescriptions procedure procedures therapy therapies behandlung medikament
+    """),
+    _words("""
+        income salary wage wages earnings pay debt inc balance einkommen gehalt lohn schulden
+        guthaben pincp pernp wagp hincp
+    """),
+    _words("outcome outcomes recovered recovd died deceased disability disabled verlauf"),
+    _words("occupation job profession occ occp"),
+    _words("educ education schooling degree"),
+)
+"""What people would not want to be linked with, the most telling words first."""
+QUASI: Final = _words("""
+    age sex gender female male zip zipcode postcode postal plz birth birthday birthdate dob race
+    ethnicity ethnic hispanic marital married marriage nationality country region state county city
+    town municipality kids children education educ edu admission discharge weight height religion
+    language msp household housing tenure citizenship
+
+    agep schl mar rac hisp puma pob cit
+
+    alter geschlecht geburtsdatum geburtsjahr familienstand wohnort ort gemeinde kreis bundesland
+    land nationalität staatsangehörigkeit konfession kinder bildung schulabschluss beruf aufnahme
+    entlassung gewicht größe
+""")
+"""What others are known to know."""
+CODES: Final[Mapping[str, str]] = {
+    code: word
+    for word, codes in {
+        "age": "v012 v013 hv105",
+        "cluster": "v001 hv001",
+        "household": "v002 hv002",
+        "pweight": "v005 hv005",
+        "region": "v024 v025 hv024 hv025",
+        "sex": "hv104",
+        "education": "v106 v107 v149 hv106",
+        "religion": "v130",
+        "ethnicity": "v131",
+        "marital": "v501",
+        "children": "v201",
+    }.items()
+    for code in codes.split()
+}
+"""Of names that are codes, the word that they stand for: those of DHS, women (v) and households
+(hv).
+"""
+NOT_APPLICABLE: Final = _words("n/a na niu nap entfällt") | {"not applicable", "trifft nicht zu"}
+"""Values, in small letters, that say that somebody has none."""
+AMONG_NUMBERS: Final = NOT_APPLICABLE | {"n", "."}
+"""Values that say so where all others are numbers: N is a "no" elsewhere."""
