@@ -87,6 +87,22 @@ def test_everything_is_verified_and_told(shown) -> None:
 
 
 @panel_is_there
+def test_its_work_is_bounded(shown) -> None:
+    """Its time is that of fifteen releases of the panel's rows and a few counterfeits, and of
+    installing one extra, without compiling all kernels first.
+    """
+    found, steps, to = shown
+    published = sum(
+        pl.scan_parquet(folder / "*.parquet").select(pl.len()).collect().item()
+        for folder in (to / "releases").glob("*-*")
+    )
+    assert len(steps) == 15 and 2.9 * found.rows < published < 3.1 * found.rows
+    made = (PICTURE.parents[2] / "Makefile").read_text(encoding="utf-8")
+    (target,) = re.findall(r"^\$\(VENV\)/\.demo:.*\n((?:\t.*\n)*)", made, re.MULTILINE)
+    assert target.split() == ["@$(INSTALL)", "--editable", "'.[demo]'", "@touch", "$@"]
+
+
+@panel_is_there
 def test_the_picture_shows_what_was_found(shown) -> None:
     """Each figure stands at its bar, whose length is its share of the longest; the picture in docs/
     is one that the demo made.

@@ -235,6 +235,20 @@ _EXPECTED = {
 }
 
 
+_NO_ROLES = {
+    **dict.fromkeys(
+        ("cluster", "household", "households"),
+        "every guarantee is about a person and none about a household; make one row of each"
+        " household, with its number as the identifier and its members' values as a set",
+    ),
+    **dict.fromkeys(
+        ("weight", "weights"),
+        "all rows count alike; drop the column, and say that answers are of the sample",
+    ),
+}
+"""What is asked of other tools, and what to do instead."""
+
+
 def _sentence(wrong: ValidationError) -> str:
     """The first unknown key, else the deepest error, as one sentence without the value (a plan may
     hold a password).
@@ -252,8 +266,11 @@ def _sentence(wrong: ValidationError) -> str:
     match error["type"]:
         case "extra_forbidden":
             keys = _known(tuple(above))
+            no_role = _NO_ROLES.get(key) if above == ["schema"] else None
             return (
-                f"{section} has an unknown key"
+                f"{section} {key} is no role, as {no_role}."
+                if no_role
+                else f"{section} has an unknown key"
                 f" {key!r}{did_you_mean(key, keys) or '; it takes ' + ', '.join(keys) + '.'}"
             )
         case "missing":

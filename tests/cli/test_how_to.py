@@ -162,6 +162,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [people(20 * wave).with_columns(year=2019 + wave) for wave in range(3)]
     ).rename({"patient": "person", "diagnosis": "illness"})
     panel.write_csv(to / "visits.csv")
+    people(0).select("age", "sex", income=pl.lit("N")).with_columns(
+        income=pl.when(pl.col("age") < 35).then("income").otherwise(pl.col("age").cast(pl.String))
+    ).write_csv(to / "survey.csv")
     (to / "visits.toml").write_text(
         PLAN.replace('discharges.parquet"', 'visits.csv"\nwave = "year"')
         .replace('"discharges"', '"waves"')

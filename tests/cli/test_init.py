@@ -91,7 +91,7 @@ def test_without_a_sensitive_attribute_all_are_alike(ward) -> None:
         "age": columns["age"],
         "sex": columns["sex"],
         "work_city": columns["work"],
-        "sex_language": columns["sex"],
+        "sex_language": ["MARKER-F", *columns["sex"][1:]],
     }
 
     assert looked_at(ward, frame)["columns"] == [["age", "work_city"], ["sex", "sex_language"]]
@@ -102,7 +102,7 @@ def test_many_attributes_many_rows_and_odd_ones(ward) -> None:
     encoded is passed over, and nothing is said about it.
     """
     columns = clinic()
-    wide = {f"x{i}": [(i + 2) * a % 7 for a in columns["age"]] for i in range(15)}
+    wide = {f"x{i}": [(i + 2) * a % (7 + i) for a in columns["age"]] for i in range(15)}
     odd = {
         "span": [float("inf")] + [1.0] * (N - 1),
         "weight": [None] * N,

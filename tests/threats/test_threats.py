@@ -3,15 +3,15 @@
 that is there.
 """
 
-import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support.running import running
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = ROOT / "docs" / "explanation" / "known-limits.md"
@@ -26,34 +26,6 @@ def sections(page: str) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
     cells = re.findall(r"^\| ([^|]+?) \|", page, re.MULTILINE)
     return {*headings, *cells}
-
-
-@cache
-def running(file: Path) -> set[str]:
-    """The tests of a file that run: functions called ``test_…`` that nobody skips for good."""
-    if not file.is_file():
-        return set()
-    tree = ast.parse(file.read_text())
-    if any(
-        isinstance(node, ast.Assign)
-        and ast.unparse(node.targets[0]) == "pytestmark"
-        and "mark.skip(" in ast.unparse(node.value)
-        for node in tree.body
-    ):
-        return set()
-    functions = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    ]
-    return {
-        f.name
-        for f in functions
-        if not any(
-            re.match(r"pytest\.mark\.(skip\b|xfail)", ast.unparse(mark))
-            for mark in f.decorator_list
-        )
-    }
 
 
 def faults(threat: Mapping[str, Any], page: str) -> Iterator[str]:
