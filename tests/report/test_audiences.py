@@ -80,6 +80,10 @@ def test_it_can_be_signed_and_says_what_it_covers(release, tmp_path) -> None:
     for asked in ("EMA Policy 0070", "HIPAA, 45 CFR 164.514(b)(1)", "GDPR, recital 26"):
         assert asked in text
     assert "Made by Checked by Date Decision" in text
+    page = release.report(tmp_path / "of-a-sample.html", population=6000)
+    declared = Page(page.read_text(encoding="utf-8")).text
+    assert "No population is declared" not in declared
+    assert "The population is as large as the publisher says" in declared
     strict = px.publish(PEOPLE, SCHEMA, px.Mondrian(k=4, l=2, cuts="strict"))
     assert "Nobody replays the method." in page_of(strict, tmp_path).text
     manifest = replace(
