@@ -172,6 +172,15 @@ def test_what_was_lost_is_what_was_measured(release: px.Release) -> None:
         "Best kept together: age and ill (phi² 0.30, released 0.29); least: age and sex (0.40, released 0.10)."
         in kept
     )
+    one = replace(use, pairs=(("age", "sex", 0.4, 0.1), ("age", "ill", 0.01, 0.01)))
+    assert (
+        "Of the two attributes that tell most of each other, age and sex, phi² is 0.40 in the"
+        " original, and 0.10 released." in headlines.usable(release, one)
+    )
+    none = replace(use, pairs=(("age", "ill", 0.01, 0.01),))
+    assert "No two attributes tell much of each other in the original." in headlines.usable(
+        release, none
+    )
     assert kept[-1] == "It is not for finding out about single persons."
     assert not any("phi" in each for each in headlines.usable(release, Usefulness(inside=False)))
 

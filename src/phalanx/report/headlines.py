@@ -4,7 +4,7 @@ found, what was lost, what can be done with it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from phalanx.estimators.answering import can_be_read
 from phalanx.guarantees.sentences import percent
@@ -14,6 +14,9 @@ from phalanx.report.adversaries import Question
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
 from phalanx.report.usefulness import Usefulness
+
+_TELLS: Final = 0.05
+"""A phi² below this is of two attributes of which hardly one tells the other."""
 
 
 def kept(results: Mapping[str, int], rows: int) -> tuple[str, bool]:
@@ -121,14 +124,7 @@ def usable(release: Release, use: Usefulness) -> list[str]:
         return ["Nothing: there is no row."]
     sentences = [form.used_for or form.read_as or "Read what its package says of it."]
     if use.pairs:
-        pairs = [pair for pair in use.pairs if pair[2] >= 0.01] or list(use.pairs)
-        best = min(pairs, key=_changed)
-        worst = max(pairs, key=_changed)
-        sentences.append(
-            f"Best kept together: {best[0]} and {best[1]} (phi² {best[2]:.2f}, released"
-            f" {best[3]:.2f}); least: {worst[0]} and {worst[1]} ({worst[2]:.2f}, released"
-            f" {worst[3]:.2f})."
-        )
+        sentences.append(_kept([pair for pair in use.pairs if pair[2] >= _TELLS]))
     if can_be_read(form):
         sentences.append(
             "Count, add up and average by 'phalanx estimate', which says how far it can be off;"
@@ -148,6 +144,23 @@ def _right(attack: Any) -> float:
     if named is not None:
         return float(named[0] - attack.identity_baseline)
     return float((attack.success or 0.0) - (attack.baseline or 0.0))
+
+
+def _kept(pairs: Sequence[tuple[str, str, float, float]]) -> str:
+    """Of pairs that tell of each other in the original, what the release keeps of it."""
+    if not pairs:
+        return "No two attributes tell much of each other in the original."
+    best, worst = min(pairs, key=_changed), max(pairs, key=_changed)
+    if len(pairs) == 1:
+        return (
+            f"Of the two attributes that tell most of each other, {best[0]} and {best[1]}, phi² is"
+            f" {best[2]:.2f} in the original, and {best[3]:.2f} released."
+        )
+    return (
+        f"Best kept together: {best[0]} and {best[1]} (phi² {best[2]:.2f}, released"
+        f" {best[3]:.2f}); least: {worst[0]} and {worst[1]} ({worst[2]:.2f}, released"
+        f" {worst[3]:.2f})."
+    )
 
 
 def _changed(pair: tuple[str, str, float, float]) -> float:
