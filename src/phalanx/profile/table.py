@@ -252,7 +252,8 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
             name & OF_A_SURVEY
             or (name & WEIGHT and name & OF_A_SAMPLE and column.type == "numeric")
         ),
-        "who lives together: every person is covered alone, and no household as one": (
+        "who lives together: every person is covered alone, and no household as one; if that is meant,"
+        " make one row of each": (
             name & HOUSEHOLD
             and name <= HOUSEHOLD | NUMBER
             and column.type in ("numeric", "categorical")
