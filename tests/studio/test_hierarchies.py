@@ -71,6 +71,13 @@ def test_dates_are_left_in_parts(tmp_path: Path) -> None:
         assert studio.place.plan().schema().hierarchies["sex"].parameters()
 
 
+def test_a_refusal_names_the_column(tmp_path: Path) -> None:
+    """Codes of several lengths cannot be masked, and it is said of which column."""
+    with opened(tmp_path) as (_, browser):
+        found = browser.get("/data/column/3.json?kind=prefix&levels=4,0").json()
+        assert "column 'diagnosis'" in found["wrong"]
+
+
 def test_what_is_no_day_has_no_parts(tmp_path: Path) -> None:
     """Codes that look otherwise are refused here."""
     with opened(tmp_path) as (_, browser):

@@ -7,6 +7,8 @@ variable PHALANX_PICTURES the pictures of the tutorial are written into that fol
 
 import os
 import re
+import time
+import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import pairwise
@@ -15,8 +17,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import phalanx as px
+from phalanx.cli import app
 from phalanx.demo import panel
 from phalanx.studio.place import Place
 from support.chromium import browser, served
@@ -70,6 +74,12 @@ def shown(page: Any, place: str) -> Any:
     return expect(page.locator(place))
 
 
+def typed(*words: object) -> None:
+    """A command as it is typed, which does what it says."""
+    ran = CliRunner().invoke(app, [str(word) for word in words])
+    assert ran.exit_code == 0, ran.output
+
+
 def done(page: Any) -> None:
     """Wait until the work of the page is over."""
     shown(page, "main").to_contain_text(
@@ -85,6 +95,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
     """
     write(table(whose), tmp_path / "people.csv")
     m, rows = ("3", 240) if whose == "people" else ("2", 3874)
+    began = time.monotonic()
     with served(Place(tmp_path / "plan.toml")) as addresses:
         page = enter(chromium, addresses[-1], viewport={"width": 1000, "height": 750})
         assert page.evaluate(CONTRAST) == []
@@ -107,7 +118,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         page.check("input[name=sure]")
         page.click("button:has-text('Publish release 1')")
         done(page)
-        page.click("#work >> text=Compare")
+        page.click("nav >> text=Compare")
         page.wait_for_selector("table.beside")
         page.locator("#from").press("End")
         shown(page, "#rows").to_contain_text(f"of {rows:,}")
@@ -126,13 +137,13 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         picture(page, "studio-series")
         page.click("nav >> text=Hand over")
         assert 'name = "people"' in page.inner_text("main")
+        assert time.monotonic() - began < 600  # as the tutorial says
         page.click("text=Open the report")
         assert "release 1" in page.inner_text("h1")
         assert page.complaints == []
-    ledger = f"sqlite:///{tmp_path}/people.db"
-    assert px.verify(tmp_path / "releases" / "people-1", ledger=ledger).holds
-    plan = px.Plan.read(tmp_path / "plan.toml")
-    assert plan.publish().verify().holds
+    typed("publish", tmp_path / "plan.toml", "--quiet")
+    folders = [tmp_path / "releases" / f"people-{number}" for number in (1, 2)]
+    typed("verify", *folders, "--ledger", tmp_path / "people.db")
 
 
 def test_all_steps_on_adult(chromium: Any, tmp_path: Path) -> None:
@@ -201,21 +212,45 @@ def test_all_steps_on_adult(chromium: Any, tmp_path: Path) -> None:
         page.click("text=Check it")
         done(page)
         assert page.complaints == []
-    release = px.Plan.read(tmp_path / "plan.toml").publish()
-    assert release.verify().holds
-    assert release.manifest.method["k"] == 25
+    typed("publish", tmp_path / "plan.toml", "--quiet")
+    typed("verify", tmp_path / "releases" / "adult-2", "--ledger", tmp_path / "adult.db")
+    assert px.Release.read(tmp_path / "releases" / "adult-2").manifest.method["k"] == 25
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Studio, list[str]]]:
-    """A served studio whose first release is out."""
+    """A served studio whose first release is out, and of which everything was asked once."""
     studio = studio_on(tmp_path_factory.mktemp("ward"))
-    studio.place.plan().publish()
+    release = studio.place.plan().publish()
+    inside = studio.inside()
+    write(release.table.head(60), studio.place.plan_path.parent / "theirs.csv")
+    assert studio.send(inside, "/verify/bring", source="theirs.csv").status_code == 303
+    for path, form in WORK:
+        assert studio.finish(studio.send(inside, path, **form))["state"] == "done", path
     with served(studio.place) as addresses:
         yield studio, addresses
 
 
-EVERY = [*PAGES, *(f"release/ward/1/{name}" for name in ("compare?group=3", "attack", "handover"))]
+WORK = [
+    ("/check", {}),
+    ("/explore", {"tried": "mondrian k=4,9 l=2"}),
+    ("/release/ward/1/verify", {}),
+    ("/release/ward/1/attack", {"adversary": "linkage"}),
+    ("/release/ward/1/measure", {}),
+    ("/release/ward/1/report", {}),
+    ("/verify", {"quasi.1": "yes", "k": "3"}),
+    ("/verify", {"quasi.1": "yes"}),
+]
+"""What is asked of a release, each by its form."""
+EVERY = [
+    *PAGES,
+    "data/column/1?kind=tree",
+    "data/column/2?kind=dates",
+    "explore?points=1,2",
+    *(f"release/ward/1/{name}" for name in ("compare?group=3", "attack", "handover")),
+    *(f"work/{number}" for number in range(1, len(WORK) + 1)),
+    "nowhere",
+]
 
 
 @pytest.mark.parametrize("width", [400, 1400, 2000])
@@ -356,3 +391,114 @@ def test_code_does_not_run(chromium: Any, tmp_path: Path) -> None:
         page.locator("#from").press("PageDown")
         shown(page, "#rows").to_contain_text("Rows 21")
         assert page.complaints == []
+
+
+def by_tab(page: Any, place: str) -> None:
+    """Go to a control with the tab key, and no other way."""
+    for _ in range(150):
+        if page.evaluate("(at) => document.activeElement.matches(at)", place):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"the tab key does not lead to {place}")
+
+
+def test_a_release_by_keys_alone(chromium: Any, tmp_path: Path) -> None:
+    """From a file to a release and its page to hand over, with the mouse put away."""
+    write(people(), tmp_path / "people.csv")
+    with served(Place(tmp_path / "plan.toml")) as addresses:
+        page = enter(chromium, addresses[-1])
+        by_tab(page, "#source")
+        page.keyboard.type("people.csv")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/data")
+        by_tab(page, "a[href='/promise'].go")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/promise")
+        by_tab(page, "#m-invariance-m")
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type("3")
+        shown(page, "#preview-m-invariance").to_contain_text("1/3")
+        by_tab(page, "#offer-m-invariance button")
+        page.keyboard.press("Enter")
+        page.wait_for_load_state()
+        by_tab(page, "nav a[href='/publish']")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/publish")
+        by_tab(page, "input[name=sure]")
+        page.keyboard.press("Space")
+        by_tab(page, "form[action='/publish'] button")
+        page.keyboard.press("Enter")
+        done(page)
+        by_tab(page, "nav a[href$='/handover']")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/handover")
+        assert page.complaints == []
+    assert px.verify(tmp_path / "releases" / "people-1").holds
+
+
+def test_who_goes_away_or_back_publishes_once(chromium: Any, tmp_path: Path) -> None:
+    """A browser that is closed loses nothing, another person's older page publishes nothing, and
+    neither does a page that one goes back to.
+    """
+    studio = studio_on(tmp_path)
+    with served(studio.place) as addresses:
+        first = enter(chromium, addresses[-1])
+        second = enter(chromium, addresses[-1])
+        for page in (first, second):
+            page.goto(f"{page.origin}/publish")
+            page.check("input[name=sure]")
+        first.click("button:has-text('Publish release 1')")
+        first.wait_for_url("**/work/1")
+        first.context.close()
+        second.click("button:has-text('Publish release 1')")
+        shown(second, "main").to_contain_text("That did not work")
+        studio.place.jobs.wait(1)
+        third = enter(chromium, addresses[-1])
+        shown(third, "main").to_contain_text("Release 1")
+        third.goto(f"{third.origin}/publish")
+        third.check("input[name=sure]")
+        third.click("button:has-text('Publish release 2')")
+        done(third)
+        third.go_back()
+        shown(third, "h1").to_contain_text("Publish release 3")
+        assert not third.is_checked("input[name=sure]")
+    assert [entry.number for entry in studio.place.entries("ward")] == [1, 2]
+
+
+def test_a_window_moves_with_both_tables(chromium: Any, published: Any) -> None:
+    """The wheel moves the original and the release together: each person is one line of both."""
+    studio, addresses = published
+    page = enter(chromium, addresses[-1])
+    page.goto(f"{page.origin}/release/ward/1/compare")
+    page.locator("table.beside").scroll_into_view_if_needed()
+    page.locator("table.beside tbody tr >> nth=3").hover()
+    page.mouse.wheel(0, 100)
+    shown(page, "#rows").to_contain_text("Rows 4 to 23")
+    first = page.locator("table.beside tbody tr >> nth=0").inner_text().split("\t")
+    (original,) = studio.place.table().frame.slice(3, 1).rows()
+    assert first[:4] == ["4", *map(str, original[1:4])]
+    page.click("table.beside tbody a >> nth=0")
+    group = page.locator("table.beside tbody a >> nth=0").inner_text()
+    shown(page, "#group h2").to_have_text(f"Why these rows are together: group {group}")
+    shown(page, "#group table").to_contain_text(str(original[1]))
+
+
+def test_classes_are_counted_as_one_types(chromium: Any, published: Any) -> None:
+    """A kind is chosen by a click, and each change of its levels changes the classes at once."""
+    studio, addresses = published
+    before = studio.place.plan_text()
+    page = enter(chromium, addresses[-1])
+    page.goto(f"{page.origin}/data/column/1")
+    page.check("#kind-bands")
+    shown(page, "#classes").to_contain_text("It covers every value")
+    page.fill("#levels", "30")
+    shown(page, "#classes tbody tr").to_have_count(3)
+    page.fill("#levels", "30, 45")
+    shown(page, "#classes").to_contain_text("Not yet")
+    page.fill("#levels", "30, 60")
+    page.click("text=Write it into the plan")
+    page.wait_for_load_state()
+    assert tomllib.loads(studio.place.plan_text())["schema"]["hierarchies"] == {
+        "age": {"bands": [30, 60]}
+    }
+    studio.place.plan_path.write_text(before)

@@ -78,6 +78,49 @@ def test_a_lost_folder_is_said(tmp_path: Path) -> None:
     assert "Its folder is not where it was published." in page
 
 
+def test_a_table_that_is_gone_can_be_named_anew(tmp_path: Path) -> None:
+    """The page Data says that its file is gone, and takes another one."""
+    with opened(tmp_path) as (studio, browser):
+        (tmp_path / "people.csv").rename(tmp_path / "moved.csv")
+        page = browser.get("/data").text
+        assert "The table cannot be read" in page
+        assert "moved.csv" in page
+        form = {"stamp": studio.place.stamp(), "source": "moved.csv"}
+        assert studio.send(browser, "/data/source", **form).status_code == 303
+        assert browser.get("/data.json").json()["rows"]["of"] == 240
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a,b\n", b"\0\0", b"a,a\n1,2\n", b"a;b\n1;2\n", b"\xff\n1\n"]
+)
+def test_what_is_no_table_begins_no_plan(tmp_path: Path, content: bytes) -> None:
+    """One sentence, and nothing is written."""
+    with opened(tmp_path, plan=None) as (studio, browser):
+        (tmp_path / "odd.csv").write_bytes(content)
+        answer = studio.send(browser, "/data/bring", source="odd.csv")
+        assert answer.status_code == 400
+        assert "That did not work" in answer.text
+        assert not studio.place.has_plan
+
+
+def test_the_plans_method_comes_first(published) -> None:
+    """Whoever looks at the promise of the plan need not search for it."""
+    _, browser = published
+    assert browser.get("/promise.json").json()["offers"][0]["name"] == "m-invariance"
+
+
+def test_a_check_that_was_not_made_is_not_said_to_hold(published) -> None:
+    """What could not be checked is counted, and not marked as what holds."""
+    studio, browser = published
+    done = studio.finish(studio.send(browser, "/release/ward/1/verify"))
+    checks = done["result"]["checks"]
+    unmade = sum(check["holds"] and check["worst"] is None for check in checks)
+    page = browser.get(f"/work/{done['number']}").text
+    assert page.count(">not checked<") == unmade > 0
+    assert f"{unmade} could not: the note says why" in page
+    assert 'class="holds" data-is="result">not checked' not in page
+
+
 def test_the_risk_is_counted() -> None:
     """Unique rows as columns are added, against a slow count in plain Python."""
     frame = people(97).with_columns(pl.Series("*", [i % 5 for i in range(97)]))
@@ -97,7 +140,7 @@ def test_a_column_that_is_a_pattern_is_one_column(tmp_path: Path) -> None:
     plan = PLAN.replace('quasi = ["age", "sex"]', 'quasi = ["^.*$", "*"]')
     with opened(tmp_path, plan=plan, frame=frame) as (_, browser):
         answer = browser.get("/data.json")
-        assert answer.status_code == 400 or answer.json()["risk"]["names"] == ["^.*$", "*"]
+        assert answer.json()["unread"] or answer.json()["risk"]["names"] == ["^.*$", "*"]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +152,28 @@ def test_rows_are_a_window(published, first: str, shown: int) -> None:
     rows = browser.get(f"/data/rows.json?from={first}").json()["rows"]
     assert (rows["first"], len(rows["rows"])) == (shown, windows.ROWS)
     assert rows["rows"][0][0] == f"p{shown - 1}"
+
+
+def test_a_million_rows_are_a_window(tmp_path: Path) -> None:
+    """Of a long table a page holds twenty rows, wherever it stands, and stays small."""
+    of = 1_000_000
+    frame = pl.select(patient=pl.int_range(of), age=pl.int_range(of) % 70, sex=pl.int_range(of) % 2)
+    frame = frame.with_columns(diagnosis=pl.col("age") % 6, note=pl.lit("seen"))
+    with opened(tmp_path, frame=frame) as (_, browser):
+        for first, shown in ((1, 1), (500_000, 500_000), (of, of - 19)):
+            answer = browser.get(f"/data/rows?from={first}")
+            assert f"Rows {shown:,} to {shown + 19:,} of 1,000,000" in answer.text
+            assert len(answer.content) < 20_000
+        assert len(browser.get("/data").content) < 60_000
+
+
+def test_a_chart_of_whole_numbers_begins_at_whole_numbers() -> None:
+    """Every value is in one bin, a bin begins at a whole number, and bins are few."""
+    for values in ([5], [1, 2, 2], list(range(17, 91)), [0, 10**9], [-7, 3, 40]):
+        labels, counts = windows.bars(pl.Series(values), pl.Series(values))
+        assert sum(counts) == len(values)
+        assert int(labels[0]) == min(values)
+        assert len(labels) == len(counts) <= 12
 
 
 @pytest.mark.parametrize("first", ["x", "1e3", "٣", "1" * 30, "--1"])

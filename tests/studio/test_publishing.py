@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishing from the page: once, whole or not at all, and never another release than was seen."""
 
+import sqlite3
 from pathlib import Path
+from threading import Timer
 
 import polars as pl
 import pytest
@@ -128,6 +130,48 @@ def test_a_refusal_is_a_sentence(tmp_path: Path) -> None:
         assert "diagnosis" in done["error"]
         assert done["error"].count(". ") <= 1
     assert published(tmp_path) == []
+
+
+def test_a_release_that_left_is_not_taken_back(tmp_path: Path) -> None:
+    """The page says so, and so it is: without its folder release 1 is out still, and the next one
+    is refused until the folder is there again.
+    """
+    with opened(tmp_path) as (studio, browser):
+        studio.place.plan().publish()
+        folder = tmp_path / "releases" / "ward-1"
+        folder.rename(tmp_path / "elsewhere")
+        page = browser.get("/publish").text
+        assert "Publish release 2" in page
+        assert "Afterwards, no." in page
+        form = {"stamp": studio.place.stamp(), "number": "2", "sure": "yes"}
+        refused = studio.finish(studio.send(browser, "/publish", **form))
+        assert refused["state"] == "failed", refused
+        (tmp_path / "elsewhere").rename(folder)
+        done = studio.finish(studio.send(browser, "/publish", **form))
+        assert done["state"] == "done", done
+
+
+def test_a_ledger_in_use_is_waited_for_or_refused(tmp_path: Path) -> None:
+    """While another process writes into the ledger pages are shown; a release waits, or is refused
+    in a sentence and comes afterwards.
+    """
+    with opened(tmp_path) as (studio, browser):
+        studio.place.plan().publish()
+        other = sqlite3.connect(tmp_path / "ward.db", isolation_level=None)
+        try:
+            other.execute("BEGIN IMMEDIATE")
+            for path in ("/", "/publish", "/release/ward/1/compare", "/release/ward/1/handover"):
+                assert browser.get(path).status_code == 200
+            form = {"stamp": studio.place.stamp(), "number": "2", "sure": "yes"}
+            begun = studio.send(browser, "/publish", **form)
+            Timer(2, lambda: studio.place.jobs.cancel(1)).start()
+            assert studio.finish(begun)["state"] == "cancelled"
+        finally:
+            other.close()
+        assert published(tmp_path) == ["ward-1"]
+        done = studio.finish(studio.send(browser, "/publish", **form))
+        assert done["state"] == "done", done
+    assert published(tmp_path) == ["ward-1", "ward-2"]
 
 
 def test_only_so_much_runs_at_once(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx studio``: look, choose, publish and explain, in the browser on this machine."""
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, show_json
+from phalanx.cli.output import JSON
 
 
 def studio(
@@ -36,7 +37,7 @@ def studio(
 
     def announce(address: str) -> None:
         if json:
-            show_json({"address": address})
+            typer.echo(dumps({"address": address}))
         elif announced:
             typer.echo(f"Another browser, or this one again:  {address}")
         else:

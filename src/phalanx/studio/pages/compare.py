@@ -18,6 +18,8 @@ from phalanx.studio.place import Place, Table
 _MOST_ROWS: Final = 200
 """So many rows of one group are shown."""
 _SUPPRESSED: Final = 0
+_ROOT: Final = "*"
+"""The name of a hierarchy's root, which says nothing."""
 
 
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
@@ -151,7 +153,7 @@ def _intervals(table: pl.DataFrame, columns: Sequence[str]) -> list[str]:
         str(windows.text(b))
         if a == b
         else f"{windows.text(n)} ({windows.text(a)} – {windows.text(b)})"
-        if n is not None
+        if n not in (None, _ROOT)
         else f"{windows.text(a) or 'missing'} – {windows.text(b)}"
         for a, b, n in ends
     ]

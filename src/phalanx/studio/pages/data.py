@@ -30,18 +30,23 @@ _KINDS: Final = {Bands: "bands", Prefix: "prefix", Tree: "tree"}
 
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
-    """The table of the plan: columns with their roles, rows, and how many persons are unique."""
+    """The table of the plan: columns with their roles, rows, and how many persons are unique; where
+    it cannot be read, why, and a way to name another one.
+    """
     plan = place.plan()
-    table = place.table()
+    by = of_plan(place, "init", source_name(place), "--to", "another-plan.toml", what="schema()")
+    named = {"stamp": place.stamp(), "source": source_name(place), "files": files(place), "by": by}
+    try:
+        table = place.table()
+    except PhalanxError as error:
+        return named | {"unread": str(error)}
     schema = tomllib.loads(place.plan_text())["schema"]
     quasi = [name for name in schema["quasi"] if name in table.frame.columns]
     roles = roles_of(schema)
-    return {
-        "stamp": place.stamp(),
-        "source": source_name(place),
+    return named | {
+        "unread": "",
         "wave": table.wave,
         "series": plan.name,
-        "files": files(place),
         "roles": list(ROLES),
         "meanings": dict(MEANINGS),
         "columns": [
@@ -63,9 +68,6 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "wrong": _wrong(place),
         "risk": place.answers.get(("risk", table.key, tuple(quasi)), lambda: risk(table, quasi)),
         "rows": windows.rows(table.frame, query, table.frame.columns),
-        "by": of_plan(
-            place, "init", source_name(place), "--to", "another-plan.toml", what="schema()"
-        ),
     }
 
 
@@ -196,7 +198,7 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     present = values.drop_nulls()
     plain = present if isinstance(built, Bands) else present.cast(pl.String)
     counts = plain.alias("value").value_counts().sort("value")
-    leaves = built.leaves(counts["value"])
+    leaves = built.leaves(counts["value"].alias(values.name))  # a refusal names the column
     ancestors = built.ancestors(leaves)
     at = dict(zip(leaves.cast(pl.String).to_list(), range(len(leaves)), strict=True))
     places = [at.get(str(v)) for v in counts["value"].cast(pl.String).to_list()]

@@ -24,6 +24,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     section = tomllib.loads(place.plan_text()).get("method", {})
     tried = query.get("method", str(section.get("name")))
     begun, offered = place.promise(plan.name), offers()
+    plans_first = sorted(offered.items(), key=lambda each: each[0] != section.get("name"))
     return {
         "stamp": place.stamp(),
         "series": plan.name,
@@ -32,7 +33,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "tried": tried if tried in offered else str(section.get("name")),
         "offers": [
             _offer(place, name, offer, section, query if name == tried else {})
-            for name, offer in offered.items()
+            for name, offer in plans_first
         ],
         "most": _most(place, plan.sections.schema_.sensitive),
         "begun": begun.get("method"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several pages show of a table: some rows of it, as text, and a chart of one attribute."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -75,14 +76,16 @@ def _intervals(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]
     if not len(numbers):
         return [], []
     low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
-    whole = like.dtype.is_integer() and high - low < _BINS
-    count = int(high - low) + 1 if whole else _BINS
-    width = 1.0 if whole else (high - low) / count or 1.0
+    if like.dtype.is_integer():  # bins that begin at whole numbers
+        width = float(math.ceil((high - low + 1) / _BINS))
+        count = int((high - low) // width) + 1
+    else:
+        count, width = _BINS, (high - low) / _BINS or 1.0
     place = ((other - low) / width).floor().clip(0, count - 1).cast(pl.Int64)
     count_of = dict(place.alias("bin").value_counts().iter_rows())
     ends = [low + i * width for i in range(count)]
     if days:
         labels = [str(d)[:7] for d in pl.Series(ends).cast(pl.Int32).cast(pl.Date)]
     else:
-        labels = [f"{end:.4g}" for end in ends]
+        labels = [f"{end:.0f}" if like.dtype.is_integer() else f"{end:.4g}" for end in ends]
     return labels, [int(count_of.get(i, 0)) for i in range(count)]
