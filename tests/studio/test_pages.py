@@ -103,6 +103,40 @@ def test_what_is_no_table_begins_no_plan(tmp_path: Path, content: bytes) -> None
         assert not studio.place.has_plan
 
 
+def test_values_that_are_not_applicable(tmp_path: Path) -> None:
+    """They are chosen among the table's, methods that do not take them are not offered, what is
+    published verifies, and another sensitive attribute has none.
+    """
+    with opened(tmp_path, plan=ONCE) as (studio, browser):
+        assert [f["rows"] for f in browser.get("/data.json").json()["frequent"]] == [40] * 6
+        form = {"stamp": studio.place.stamp(), "value.2": "cold"}
+        wrong = studio.send(browser, "/data/not-applicable", **form | {"value.0": "<b>"})
+        assert wrong.status_code == 400
+        assert studio.send(browser, "/data/not-applicable", **form).status_code == 303
+        assert studio.place.plan().schema().not_applicable == ("cold",)
+        found = browser.get("/data.json").json()["frequent"]
+        assert [f["value"] for f in found if f["listed"]] == ["cold"]
+        offers = {o["name"]: o["wrong"] for o in browser.get("/promise.json").json()["offers"]}
+        assert "not_applicable" in offers["m-invariance"]
+        assert offers["mondrian"] == ""
+        form = {"stamp": studio.place.stamp(), "number": "1", "sure": "yes"}
+        done = studio.finish(studio.send(browser, "/publish", **form))
+        assert done["state"] == "done", done
+        form = {"stamp": studio.place.stamp(), "column": "2", "role": "sensitive"}
+        assert studio.send(browser, "/data/role", **form).status_code == 303
+        assert studio.place.plan().schema().not_applicable == ()
+
+
+def test_a_code_that_is_not_applicable_is_a_number(tmp_path: Path) -> None:
+    """A code of a column of numbers stands in the plan as a number, and is taken away again."""
+    frame = people().with_columns(diagnosis=pl.int_range(240) % 6 - 1)
+    with opened(tmp_path, plan=ONCE, frame=frame) as (studio, browser):
+        for form, listed in (({"value.0": "-1"}, (-1,)), ({}, ())):
+            form |= {"stamp": studio.place.stamp()}
+            assert studio.send(browser, "/data/not-applicable", **form).status_code == 303
+            assert studio.place.plan().schema().not_applicable == listed
+
+
 def test_the_plans_method_comes_first(published) -> None:
     """Whoever looks at the promise of the plan need not search for it."""
     _, browser = published

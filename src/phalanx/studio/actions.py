@@ -73,6 +73,19 @@ def missing(place: Place, form: Form) -> str:
     return "/data#columns"
 
 
+def not_applicable(place: Place, form: Form) -> str:
+    """Say which values of the sensitive attribute say that somebody has none."""
+    offered = data.frequent(place.table(), planfile.schema_of(place))
+    texts = [form[key] for key in form if key.startswith("value.")]
+    if any(text not in offered for text in texts):
+        raise PlanError("the sensitive attribute has no such value; look at the page again.")
+    values = [offered[text][0] for text in texts]
+    planfile.change(
+        place, form.get("stamp", ""), lambda plan: planfile.set_not_applicable(plan, values)
+    )
+    return "/data#applicable"
+
+
 def hierarchy(place: Place, index: int, form: Form) -> str:
     """Give a column a hierarchy, if it covers every value of the table."""
     name = _column(place, str(index))

@@ -58,6 +58,7 @@ ACTIONS: Final[Mapping[str, Do]] = {
     "/data/source": actions.source,
     "/data/role": actions.role,
     "/data/missing": actions.missing,
+    "/data/not-applicable": actions.not_applicable,
     "/data/column/{index:int}": actions.hierarchy,
     "/promise": actions.promise,
     "/series": actions.series,

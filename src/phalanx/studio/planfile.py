@@ -78,6 +78,8 @@ def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
         lists[role].append(name)
     for key in SINGLES:
         _put(schema, key, singles[key])
+    if singles["sensitive"] != before.get("sensitive"):
+        _put(schema, "not_applicable", None)
     for key in LISTS:
         if lists[key] != before.get(key, []) or key == "quasi":
             _put(schema, key, lists[key])
@@ -104,6 +106,11 @@ def set_missing(document: tomlkit.TOMLDocument, name: str, counts: bool) -> None
     inline = tomlkit.inline_table()
     inline.update(table)
     _put(schema, "missing", inline if table else None)
+
+
+def set_not_applicable(document: tomlkit.TOMLDocument, values: Sequence[str | int | float]) -> None:
+    """Which values of the sensitive attribute say that somebody has none; none takes them away."""
+    _put(_section(document, "schema"), "not_applicable", list(values) or None)
 
 
 def set_hierarchy(document: tomlkit.TOMLDocument, name: str, declared: Mapping[str, Any]) -> None:
@@ -151,6 +158,12 @@ def set_source(document: tomlkit.TOMLDocument, source: str, query: str | None) -
 def set_series(document: tomlkit.TOMLDocument, name: str) -> None:
     """Begin another series: its ledger is its own where the plan names none."""
     _section(document, "series")["name"] = name
+
+
+def schema_of(place: Place) -> Mapping[str, Any]:
+    """What stands under [schema] of the plan."""
+    schema: Mapping[str, Any] = tomllib.loads(place.plan_text())["schema"]
+    return schema
 
 
 def _section(document: tomlkit.TOMLDocument, name: str) -> Table:

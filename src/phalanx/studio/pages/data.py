@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bring data: what the table looks like, what every column is, and whom its columns single out."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
@@ -12,10 +10,11 @@ import polars as pl
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
+from phalanx.studio.pages.promise import check_takes_not_applicable
 from phalanx.studio.pages.reproducing import of_plan
 from phalanx.studio.pages.timeline import files
 from phalanx.studio.place import Place, Table
-from phalanx.studio.planfile import ROLES, SINGLES
+from phalanx.studio.planfile import ROLES, SINGLES, schema_of
 
 MEANINGS: Final[Mapping[str, str]] = {
     "identifier": "says who a row is about; never published",
@@ -25,6 +24,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "drop": "not published",
 }
 _FEW: Final = 5
+_MOST_FREQUENT: Final = 24
 _SIZES: Final = ((1, 1), (2, 4), (5, 9), (10, 49), (50, None))
 _KINDS: Final = {Bands: "bands", Prefix: "prefix", Tree: "tree"}
 
@@ -40,9 +40,10 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         table = place.table()
     except PhalanxError as error:
         return named | {"unread": str(error)}
-    schema = tomllib.loads(place.plan_text())["schema"]
+    schema = schema_of(place)
     quasi = [name for name in schema["quasi"] if name in table.frame.columns]
     roles = roles_of(schema)
+    listed = set(map(str, schema.get("not_applicable", ())))
     return named | {
         "unread": "",
         "wave": table.wave,
@@ -64,11 +65,34 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
             }
             for i, c in enumerate(table.columns)
         ],
+        "sensitive": schema.get("sensitive"),
+        "frequent": [
+            {"value": text, "rows": count, "listed": text in listed}
+            for text, (_, count) in frequent(table, schema).items()
+        ],
         "absent": [name for name in roles if name not in table.frame.columns],
         "wrong": _wrong(place),
         "risk": place.answers.get(("risk", table.key, tuple(quasi)), lambda: risk(table, quasi)),
         "rows": windows.rows(table.frame, query, table.frame.columns),
     }
+
+
+def frequent(
+    table: Table, schema: Mapping[str, Any]
+) -> dict[str, tuple[str | int | float, int | None]]:
+    """The most frequent values of the sensitive attribute by their text, each with its rows, and
+    those that the plan calls not applicable; none of a set or a date.
+    """
+    name = schema.get("sensitive")
+    if name not in table.frame.columns:
+        return {}
+    values = table.frame.get_column(name)
+    if values.dtype != pl.String and not values.dtype.is_numeric():
+        return {}
+    counts = values.drop_nulls().alias("value").value_counts(sort=True).head(_MOST_FREQUENT)
+    most = {str(value): (value, count) for value, count in counts.iter_rows() if value == value}  # noqa: PLR0124 - NaN
+    listed = {str(value): (value, None) for value in schema.get("not_applicable", ())}
+    return most | {text: of for text, of in listed.items() if text not in most}
 
 
 def rows(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
@@ -108,7 +132,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
     if not 0 <= index < len(table.columns):
         raise PlanError("the table has no such column; look at the page again.")
     column = table.columns[index]
-    schema = tomllib.loads(place.plan_text())["schema"]
+    schema = schema_of(place)
     of_column: Mapping[str, Any] = _declared(schema, column.name) or {}
     values = table.frame.get_column(column.name)
     wrong = opened = ""
@@ -308,11 +332,10 @@ def _declared(schema: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 def _wrong(place: Place) -> str:
     """What the plan's schema is refused for; empty where it is in order."""
-    with suppress(PhalanxError):
-        place.plan().series()
-        return ""
+    plan = place.plan()
     try:
-        place.plan().series()
+        plan.series()
+        check_takes_not_applicable(plan)
     except PhalanxError as error:
         return str(error)
     return ""

@@ -51,6 +51,15 @@ def _most(place: Place, sensitive: str | None) -> dict[str, Any] | None:
     return None
 
 
+def check_takes_not_applicable(plan: Plan) -> None:
+    """PlanError where values are declared not applicable, and the method refuses such rows."""
+    takes = getattr(plan.method(), "takes_not_applicable", False)
+    if plan.schema().not_applicable and not takes:
+        raise PlanError(
+            "'not_applicable' is declared, and this method has no groups for such rows."
+        )
+
+
 def _offer(
     place: Place, name: str, offer: Offer, section: Mapping[str, Any], query: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -72,6 +81,7 @@ def _offer(
         plan = with_method(place, name, values)
         method = plan.method()
         plan.series()
+        check_takes_not_applicable(plan)
         if sensitive is None and offer.needs_sensitive:
             raise PlanError("it covers a sensitive attribute, and none is chosen.")
         promises = [
