@@ -2,7 +2,8 @@
 """Small changes to a source file, each of which a test should notice: where they are, what they
 say, and the file with one of them made.
 
-Words are left alone: annotations, decorators, f-strings and the sentences of errors.
+Words are left alone: annotations, decorators, f-strings and the sentences of errors. So is the
+``strict=True`` of a zip, which asserts what holds.
 """
 
 import ast
@@ -71,7 +72,9 @@ class Mutation:
     after: str
     first: int
     last: int
-    """The lines of the statement, without those of the statements in it."""
+    """The lines of the statement, without those of the statements in it; of a function's defaults
+    those of the function, as whoever calls it runs them.
+    """
     inside: bool
     """Whether it is in a function, so that whoever runs it can be told from its lines."""
 
@@ -135,7 +138,11 @@ def _trails(node: ast.AST, trail: list[Slot]) -> Iterator[list[Slot]]:
         if field in _WORDS:
             continue
         for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
+            if (
+                isinstance(child, ast.AST)
+                and not isinstance(child, ast.JoinedStr)
+                and not _is_asserted(node, child)
+            ):
                 here = [*trail, (node, field, place)]
                 yield here
                 if not isinstance(child, ast.Raise):
@@ -180,6 +187,15 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "return value dropped", ast.Return(ast.Constant(None))
 
 
+def _is_asserted(node: ast.AST, child: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and _last_word(node.func) == "zip"
+        and isinstance(child, ast.keyword)
+        and ast.unparse(child) == "strict=True"
+    )
+
+
 def _with(node: ast.AST, **fields: object) -> ast.AST:
     changed = copy.copy(node)
     for name, value in fields.items():
@@ -202,6 +218,8 @@ def _put(slot: Slot, node: ast.AST) -> None:
 
 
 def _lines(statement: ast.AST) -> tuple[int, int]:
+    if isinstance(statement, ast.FunctionDef):
+        return statement.lineno, statement.end_lineno
     inner = [
         child.lineno for child in getattr(statement, "body", []) if isinstance(child, ast.stmt)
     ]

@@ -28,6 +28,8 @@ CHANGES = {
     "x = a and b and c": {"x = a or b or c"},
     "x = f(a, b, c)": {"x = f(b, a, c)", "x = f(a, c, b)"},
     "x = f(a, a) + min(a, b) + f(*a, b)": set(),
+    "x = zip(a, b, strict=True)": {"x = zip(b, a, strict=True)"},
+    "x = zip(*a, strict=False)": {"x = zip(*a, strict=True)"},
     "if a:\n    raise ValueError(f(a, 1))": {"if a:\n    pass"},
     "def f(n: 'a[1]'=2) -> 'b[1]':\n    g()": {"def f(n: 'a[1]'=3) -> 'b[1]':\n    g()", "def f(n: 'a[1]'=1) -> 'b[1]':\n    g()"},
     "def f(n):\n    return n": {"def f(n):\n    return None"},

@@ -39,6 +39,7 @@ TESTS = (
     "tests/cli/test_budget.py",
     "tests/cli/test_ledger_commands.py",
     "tests/cli/test_series.py",
+    "tests/methods/test_not_applicable.py",
     "tests/methods/slicing/test_counting.py",
     "tests/test_registry.py",
     "tests/test_testing.py",
@@ -69,6 +70,8 @@ _EXAMPLES = 20
 _OFTEN = 50
 _LONGEST = 6.0
 """Tests that are known to take so many seconds of a processor are left out."""
+_OWN = 3
+"""Tests that mirror a file are slow from so many seconds on, others from one."""
 _FIRST = 30
 _MEMORY = 6 << 30
 _BUSY = 20
@@ -86,8 +89,8 @@ class Tests:
     """By test and file."""
 
     def of(self, mutation: Mutation) -> list[str]:
-        """The tests that run a mutant, those that mirror its file first, then the quick ones
-        first.
+        """The tests that run a mutant, those that mirror its file first, then the quick ones first;
+        slow ones last.
         """
         statement = range(mutation.first, mutation.last + 1)
         found = [
@@ -96,10 +99,14 @@ class Tests:
             if mutation.file in files
             and (not mutation.inside or any(i in statement for i in files[mutation.file]))
         ]
-        mirror = f"test_{Path(mutation.file).stem}"
-        return sorted(
-            found, key=lambda test: (self.seconds[test] > 1, mirror not in test, self.seconds[test])
-        )
+        path = Path(mutation.file)
+        alike, mirror = f"test_{path.stem}", f"tests/{path.parent}/test_{path.name}::"
+
+        def late(test: str) -> tuple[bool, bool, bool, float]:
+            own, seconds = test.startswith(mirror), self.seconds[test]
+            return seconds > (_OWN if own else 1), not own, alike not in test, seconds
+
+        return sorted(found, key=late)
 
 
 @dataclass
@@ -147,6 +154,7 @@ class _Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._lines, began = defaultdict(set), used()
         self._codes = {at: code for at, code in self._codes.items() if not isinstance(code, _Lines)}
+        _forget()
         threading.settrace(self._trace)
         sys.settrace(self._trace)
         try:
@@ -204,6 +212,15 @@ def used() -> float:
     """The seconds of a processor that this process and its children have used."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+def _forget() -> None:
+    """Empty the caches of the package, so that what an earlier test asked is run again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("phalanx."):
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 class _Chosen:
