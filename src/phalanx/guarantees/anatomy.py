@@ -40,7 +40,7 @@ class AnatomyDiversity(FromFields):
         """The largest share of one value in a bucket, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release), word="buckets")
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"In no bucket do more than {one_in(self.l)} of the persons have the same sensitive"

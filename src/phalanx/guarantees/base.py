@@ -184,7 +184,7 @@ class Worded(Protocol):
     shown.
     """
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence; ``sensitive``: whether the release names a sensitive
         attribute.
         """

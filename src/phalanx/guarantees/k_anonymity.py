@@ -56,7 +56,7 @@ class KAnonymity(FromFields):
             )
         ]
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"By the quasi-identifiers everybody is one of at least {self.k}: every group has at"

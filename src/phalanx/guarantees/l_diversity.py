@@ -44,7 +44,7 @@ class FrequencyDiversity(FromFields):
         """The largest share of a value in a group, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release))
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"In every group no sensitive value stands in more than {one_in(self.l)} of the rows"
@@ -72,7 +72,7 @@ class DistinctDiversity(FromFields):
         """The smallest number of different values in a group."""
         return check_distinct(self.name, self.l, Groups.of(release))
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"Every group has at least {self.l} different sensitive values (distinct l-diversity)."
@@ -102,7 +102,7 @@ class EntropyDiversity(FromFields):
         """The smallest effective number of values in a group."""
         return check_entropy(self.name, self.l, Groups.of(release))
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"In every group the sensitive values are at least as mixed as {plain(self.l)} equally"
@@ -132,7 +132,7 @@ class RecursiveDiversity(FromFields):
         """The largest ``r_1 / (r_l + ... + r_q)``, which must stay below c."""
         return check_recursive(self.name, self.c, self.l, Groups.of(release))
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"In every group the most frequent sensitive value is less than {plain(self.c)} times"

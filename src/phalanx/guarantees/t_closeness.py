@@ -77,7 +77,7 @@ class Closeness(FromFields):
             )
         ]
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             "In every group the sensitive values are distributed as in the whole table, up to a"

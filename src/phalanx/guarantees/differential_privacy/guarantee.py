@@ -160,7 +160,7 @@ class DifferentialPrivacy:
             shown["budget"] = {key: readable(most) for key, most in self.budget.items()}
         return shown
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence that says what it means for one row."""
         epsilon, delta = exact(self.epsilon, "epsilon"), as_promised(exact(self.delta, "delta"))
         factor, sure = exp_bounds(epsilon)[1], 1 / (1 + math.exp(-epsilon))

@@ -77,7 +77,7 @@ class GlobalGuarantee:
                 shown[key] = list(getattr(self, key))
         return shown
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence, with the values that it is about."""
         these = "all values" if self.protected == "all" else named(self.protected)
         if self.unprotected and self.protected == "all":

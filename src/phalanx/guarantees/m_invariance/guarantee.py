@@ -136,7 +136,7 @@ class MInvariance:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence, and against whom it holds where places were filled as in the
         paper.
         """

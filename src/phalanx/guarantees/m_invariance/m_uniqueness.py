@@ -68,7 +68,7 @@ class MUniqueness(FromFields):
             )
         ]
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             f"Every group has at least {self.m} rows, all with different sensitive values"

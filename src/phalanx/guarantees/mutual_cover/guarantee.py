@@ -96,7 +96,7 @@ class MutualCover:
             "changes": self.changes,
         }
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """What stands behind a published value, and how rows were kept from coming out as they went
         in.
         """

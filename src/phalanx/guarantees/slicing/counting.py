@@ -116,7 +116,7 @@ class SlicedCounting(FromFields):
             )
         ]
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence; in other words where no attribute is sensitive."""
         if not sensitive:
             return (

@@ -124,7 +124,7 @@ class SlicedDiversity(FromFields):
         )
         return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence; in other words where no attribute is sensitive."""
         share = one_in(self.l)
         if not sensitive:
@@ -199,7 +199,7 @@ class SlicedDistinct(FromFields):
             )
         ]
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             "Whoever knows all quasi-identifiers of somebody in the table is left with at least"
@@ -276,7 +276,7 @@ class SlicedRecursive(FromFields):
         tail = sum(falling[self.l - 1 :], Fraction(0))
         return falling[0] / tail if tail else math.inf
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             "For whoever knows all quasi-identifiers of somebody in the table, the most probable"
@@ -387,7 +387,7 @@ class SlicedCloseness(FromFields):
             total += abs(carried)
         return total / max(1, length - 1)
 
-    def in_words(self, *, sensitive: bool = True) -> str:
+    def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
             "For whoever knows all quasi-identifiers of somebody in the table, the sensitive"

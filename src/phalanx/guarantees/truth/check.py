@@ -192,7 +192,7 @@ def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:
         }
     )
     changed = (
-        pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by("own", "shown").len()
+        pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by(pairs.columns).len()
     )
     less = [
         _says_less(now, before, of_sets=own.domain.type == "set")
