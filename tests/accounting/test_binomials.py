@@ -70,3 +70,13 @@ def test_divergence_is_not_above_the_true_one():
         true = g * Fraction(logarithm(g / Fraction(beta), 60)[1]) - Fraction(epsilon) * (1 - g)
         rate = Gamma(Fraction(beta), Fraction(epsilon)).divergence()
         assert 0 < rate <= true and math.isclose(rate, float(true), rel_tol=1e-8)
+
+
+def test_all_or_none_of_rare_and_of_nearly_sure():
+    """All of three at 1e-12 each, and none at all but 1e-12: the rarer probability is taken as it
+    is given, and not as what the other leaves of 1.
+    """
+    rare, sure = 1e-12, 1 - 1e-12
+    assert log_pmf(3, 3, rare, sure) == log_pmf(3, 0, sure, rare) == 3 * math.log(rare)
+    assert math.isclose(log_pmf(3, 0, rare, sure), -3e-12, rel_tol=1e-11)
+    assert math.isclose(log_pmf(3, 3, sure, rare), -3e-12, rel_tol=1e-11)

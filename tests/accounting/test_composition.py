@@ -26,6 +26,21 @@ PROMISES = [
 EPSILONS = (0.0, 0.05, 0.3, 0.8, 1.5, 3.0)
 
 
+@pytest.mark.parametrize("profile", [added, removed])
+def test_the_profile_at_any_epsilons(profile):
+    """None at all, those of one sign and both: each epsilon has the figure that it has by
+    itself.
+    """
+    k, beta = 3, Fraction(3, 10)
+    epsilons = np.array([-40.0, -1.5, -0.1, 0.0, 0.1, 0.36, 1.5, 40.0])
+    alone = np.concatenate([profile(k, beta, epsilons[i : i + 1]) for i in range(len(epsilons))])
+    for some in (slice(0, 0), slice(0, 3), slice(3, 8), slice(0, 8)):
+        found = profile(k, beta, epsilons[some])
+        assert found.shape == epsilons[some].shape
+        assert np.allclose(found, alone[some], rtol=1e-13, atol=0)
+    assert alone[0] == pytest.approx(1, abs=1e-15) and alone[-1] <= 0.3**3 * (1 + 1e-7)
+
+
 @pytest.mark.parametrize(
     ("k", "beta"),
     [

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever is left out of a promise is found, so that the promise holds, and not a step more."""
 
+import importlib
 import math
 from fractions import Fraction
 from itertools import pairwise, product
@@ -18,7 +19,7 @@ from phalanx.accounting import (
     tight,
     tight_delta,
 )
-from phalanx.accounting.solve import keeps, smallest_k, surely_keeps
+from phalanx.accounting.solve import keeps, smallest_epsilon, smallest_k, surely_keeps
 from phalanx.accounting.theorem import covers, nearest_beta
 from phalanx.errors import PlanError
 from support.work import lines
@@ -373,3 +374,31 @@ def test_out_of_reach():
     """
     with pytest.raises(PlanError, match=r"give a delta of .* take a much larger k"):
         solve(epsilon=1e-6, delta=1e-16, beta=0.01, k=242, accounting="tight")
+
+
+@pytest.mark.parametrize("delta", ["1e-14", "1e-17"])
+def test_no_beta_at_all(delta):
+    """Rows that are in no crowd are published with probability beta: where delta is below its last
+    decimal, no beta is left, and that is said.
+    """
+    with pytest.raises(PlanError, match="no beta above delta keeps"):
+        largest_beta("theorem", 1, Fraction(1), Fraction(delta))
+
+
+def test_an_epsilon_that_decimals_do_not_confirm_rises_step_by_step(monkeypatch):
+    """Where floats found an epsilon too small, it is raised by its last decimal until decimals
+    confirm it, and no further.
+    """
+    solving = importlib.import_module("phalanx.accounting.solve")
+    found = Fraction(123, 10**12)
+    least = found + Fraction(3, 10**12)
+    monkeypatch.setattr(solving, "keeps", lambda *given: given[3] >= found)
+    monkeypatch.setattr(solving, "surely_keeps", lambda *given: given[3] >= least)
+    assert smallest_epsilon("tight", 10, Fraction(1, 10), Fraction(1, 10**6)) == least
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1/2", "-1000", "1e-16"])
+def test_no_beta_by_default(epsilon):
+    """The theorem allows no beta where epsilon is 0, below it, or below a beta's decimals."""
+    with pytest.raises(PlanError, match="epsilon must be above 0"):
+        default_beta(Fraction(epsilon))

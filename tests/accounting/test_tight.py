@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from naive.safe_sampling_delta import e_to, pmf, tight_of
 from naive.safe_sampling_delta import tight_delta as naive_tight_delta
 from phalanx.accounting import least_epsilon, theorem_delta, tight_delta
-from phalanx.accounting.tight import added_between, delta_between, removed_between
+from phalanx.accounting.tight import (
+    added_between,
+    delta_between,
+    log_removed,
+    removed_between,
+)
 from phalanx.errors import PlanError
 
 CELLS = [
@@ -202,3 +207,14 @@ def test_too_extreme_is_refused():
     """What would take more than some seconds is refused in a sentence that says what to do."""
     with pytest.raises(PlanError, match="too extreme"):
         tight_delta(3_000_000, Fraction("0.1"), Fraction(1))
+
+
+@pytest.mark.parametrize("k", [10**6, 10**8])
+def test_a_large_crowd_is_answered_at_once(k):
+    """Where nearly everybody is sampled, the sum over a hundred million numbers of rows is over
+    after some hundreds, by decimals as by floats.
+    """
+    rare = Fraction(100, k)
+    low, high = removed_between(k, 1 - rare, rare, 50)
+    assert 0 < low <= high <= low * (1 + Decimal("1e-35"))
+    assert math.isclose(math.exp(log_removed(k, 1 - rare, rare)), low, rel_tol=1e-6)

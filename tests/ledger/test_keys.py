@@ -171,6 +171,27 @@ def test_another_process_was_faster(key_file: Path, monkeypatch: pytest.MonkeyPa
     assert beside(key_file) == [key_file.name]
 
 
+def test_another_process_was_faster_and_renamed_what_was_opened(
+    key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file that both had opened beside became the other's key before this one had the
+    lock, nothing is left to take away, and the key stands.
+    """
+    real = fcntl.flock
+
+    def late(*lock: Any) -> None:
+        real(*lock)
+        opened = key_file.with_name(f"{key_file.name}.new")
+        opened.write_text("ef" * 32)
+        opened.replace(key_file)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    keys = Keyring.create(key_file)
+    assert key_file.read_text() == "ef" * 32
+    assert keys.sealing("s") == Keyring.load(key_file).sealing("s")
+    assert beside(key_file) == [key_file.name]
+
+
 def test_keys_are_never_shown(ledger: Ledger, key_file: Path) -> None:
     """No repr holds a key, and every purpose and series has a key of its own."""
     root = key_file.read_text().strip()

@@ -242,6 +242,18 @@ def test_without_a_mark_a_steward_says(scene: Scene) -> None:
         assert [r.number for r in ledger.reconciled("s")] == [3, 4]
 
 
+def test_a_series_that_was_moved_is_not_reconciled(scene: Scene, tmp_path: Path) -> None:
+    """It goes on in the other ledger, so that nothing is entered here, although the mark is lost."""
+    scene.copies(2)
+    with Ledger.open(scene.ledger) as ledger:
+        ledger.export_series("s", tmp_path / "moved")
+    content = scene.file.read_bytes()
+    scene.mark.file.unlink()
+    with pytest.raises(LedgerError, match="'s' was moved to another ledger on .* goes on there"):
+        scene.reconcile()
+    assert scene.file.read_bytes() == content and not scene.mark.file.exists()
+
+
 def test_a_damaged_mark_is_made_anew(scene: Scene) -> None:
     """By the same word of a steward, and with what the ledger knows."""
     scene.copies(2)

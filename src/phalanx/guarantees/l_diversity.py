@@ -149,9 +149,9 @@ def recursive_ratio(groups: Groups, l: int) -> tuple[Fraction | None, int]:
         return None, int(np.argmin(groups.distinct))
     order = np.lexsort((-groups.cell_count, groups.cell_group))
     falling = groups.cell_count[order]
-    # the reduceat pieces start at r_l of every group and end before the next group's r_1
+    # every other piece starts at r_l of a group and ends before the next group's r_1
     pieces = np.stack([groups.starts, groups.starts + l - 1], axis=1).ravel()
-    tails: Ints = np.add.reduceat(falling, pieces)[1::2] if l > 1 else groups.sizes
+    tails: Ints = np.add.reduceat(falling, pieces)[1::2]
     return largest_ratio(groups.largest, tails)
 
 

@@ -211,6 +211,24 @@ def broken_form(made, what):
             replace(made.form, scheme=scheme | {"attributes": entries | {"income": {"level": 0}}}),
             "no recoding of 'income'",
         ),
+        "bands above their top": (
+            replace(
+                made.form,
+                scheme=scheme | {"attributes": entries | {"income": {"level": TOPS["income"] + 1}}},
+            ),
+            "no recoding of 'income'",
+        ),
+        "nodes above their root": (
+            replace(
+                made.form,
+                scheme=scheme | {"attributes": entries | {"sex": {"level": TOPS["sex"] + 1}}},
+            ),
+            "no recoding of 'sex'",
+        ),
+        "a level below 0": (
+            replace(made.form, scheme=scheme | {"attributes": entries | {"sex": {"level": -1}}}),
+            "no recoding of 'sex'",
+        ),
         "widths that do not nest": (
             replace(
                 made.form,
@@ -232,7 +250,7 @@ def broken_form(made, what):
 BROKEN = [
     "a column of another type", "a cell with one end", "no number", "another order", "a column more", "an attribute that is kept",
     "an attribute without a recoding", "a recoding too many", "a word that is no choice", "a level too high", "no level", "bands at level 0",
-    "widths that do not nest", "a key that nobody knows",
+    "bands above their top", "nodes above their root", "a level below 0", "widths that do not nest", "a key that nobody knows",
 ]  # fmt: skip
 
 

@@ -301,3 +301,12 @@ def test_large_crowds_are_reckoned_with(monkeypatch):
         exact <= found <= exact * (1 + Fraction(1, 10**100))
         for exact, found in zip(exactly, rounded, strict=True)
     )
+
+
+@pytest.mark.parametrize("bound", [tight_delta, theorem_delta])
+@pytest.mark.parametrize(("k", "beta"), [(2**22, Fraction(1, 2)), (10, Fraction(1, 2 ** (2**16)))])
+def test_what_is_too_large_is_given_up_at_once(bound, k, beta):
+    """Crowds of millions, or a beta of thousands of digits: nothing is computed, nothing is said of
+    delta, and that is told.
+    """
+    assert bound(k, beta, Fraction(1)) == hockey_stick.Bound(Fraction(0), whole=False)

@@ -221,6 +221,49 @@ def test_consecutive_finds_neighbours():
     assert found["candidate sets by box"].worst == 1
 
 
+def test_the_worst_of_an_earlier_release_stays_the_worst():
+    """Who is left with two values in the first release, and has gone when the second one leaves
+    everybody with three, is still the worst case.
+    """
+    names = ("Ann", "Ben", "Cem")
+    gone = {name: T1[name] for name in ("Andy", "David")}
+    stay = {
+        name: (30 + i, 20000, value)
+        for i, (name, value) in enumerate(zip(names, (DYS, BRO, FLU), strict=True))
+    }
+    first, second = [["Andy", "David"], list(names)], [list(names)]
+    series = [release_of(1, gone | stay, first), release_of(2, stay, second)]
+    evidence = Evidence(
+        {1: mapping_of(gone | stay, first), 2: mapping_of(stay, second)},
+        {1: microdata_of(gone | stay), 2: microdata_of(stay)},
+    )
+    for consecutive in (False, True):
+        found = verdicts_of(series, evidence=evidence, m=3, consecutive=consecutive)
+        box = found["candidate sets by box"]
+        assert (box.worst, box.holds) == (2, False)
+        assert verdicts_of(series, evidence=evidence, consecutive=consecutive)[
+            "candidate sets by box"
+        ].holds
+
+
+@pytest.mark.parametrize("consecutive", [False, True])
+def test_without_a_sensitive_attribute_nothing_is_kept(consecutive):
+    """A promise about a value that is not published does not hold, whichever release lacks it."""
+    release = release_of(1, T1, G1)
+    form = Generalized(release.form.table.drop("disease"), ATTRIBUTES[:2])
+    bare = replace(release, form=form)
+    promise = MInvariance(2, consecutive=consecutive)
+    for series in ([bare], [bare, release_of(2, T2, G2)], [release, bare]):
+        (verdict,) = promise.check(series[-1], series[:-1])
+        assert (verdict.name, verdict.bound, verdict.worst, verdict.holds) == (
+            promise.full_name,
+            2,
+            None,
+            False,
+        )
+        assert "no sensitive attribute is published" in verdict.note
+
+
 @pytest.mark.parametrize(
     ("mapping", "what"),
     [

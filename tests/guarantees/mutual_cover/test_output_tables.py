@@ -6,6 +6,7 @@ traceback.
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from phalanx.guarantees.mutual_cover import output_tables
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover
-from phalanx.guarantees.mutual_cover.output_tables import table_faults
+from phalanx.guarantees.mutual_cover.output_tables import Columns, table_faults
 from phalanx.guarantees.verify import verify
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
@@ -212,3 +213,28 @@ def test_a_broken_release_says_so() -> None:
         "release 1: mutual-cover: random output tables",
         "release 1: mutual-cover: drawing",
     ]
+
+
+@pytest.mark.parametrize("cells", [1, 5, 1 << 22])
+@pytest.mark.parametrize("room", [1, 2**62])
+def test_some_tables_at_a_time(monkeypatch: pytest.MonkeyPatch, cells: int, room: int) -> None:
+    """However many cells are looked at together, and whichever integers are taken: the same
+    figures, by hand for each published value.
+    """
+    monkeypatch.setattr(output_tables, "_CELLS", cells)
+    monkeypatch.setattr(output_tables, "_ROOM", room)
+    outputs = made().outputs
+    assert faults(outputs) == []
+    shares, feeders = [], []
+    for t in range(len(outputs.starts) - 1):
+        counts = outputs.counts[outputs.starts[t] : outputs.starts[t + 1]].tolist()
+        k = len(counts)
+        first = sum(int(n) ** 2 for n in np.diff(outputs.starts)[:t])
+        table = outputs.units[first : first + k * k].reshape(k, k).tolist()
+        for column in range(k):
+            own = [row[column] for row in table]
+            if mass := sum(n * u for n, u in zip(counts, own, strict=True)):
+                shares.append(Fraction(max(own), mass))
+                feeders.append(sum(n for n, u in zip(counts, own, strict=True) if u))
+    columns = Columns.of(outputs)
+    assert (columns.share(), columns.fewest()) == (max(shares), min(feeders))

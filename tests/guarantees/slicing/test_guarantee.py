@@ -210,6 +210,40 @@ def test_buckets_that_keep_it_alone_keep_it_for_everybody_thinkable():
     assert kept > 60
 
 
+def test_more_values_beside_the_sensitive_one_than_elsewhere():
+    """Five quasi-identifiers in the sensitive column and one in the other: every person has the
+    posterior of the formula.
+    """
+    rows = [{"a": 0, "c": i % 5, "s": ILLNESSES[i % 3]} for i in range(20)]
+    case = publish(rows, (("a",), ("c", "s")), [i % 2 for i in range(20)])
+    for l in (1, 2, 3):
+        (verdict,) = SlicedDiversity(l=l).check(case.release, (), case.original)
+        worst = max(
+            max(posterior(t, case.columns, case.buckets, "s", "shares").values())
+            for t in case.tuples
+        )
+        assert verdict.holds is (worst <= Fraction(1, l))
+        if not verdict.holds:
+            assert verdict.worst == worst
+
+
+def test_verdicts_say_what_was_asked():
+    """Name and bound of a verdict are those of the promise, kept or broken, from files and beside
+    the original.
+    """
+    for seed in range(30):
+        case = generated(seed)
+        for guarantee, bound in (
+            (SlicedDiversity(l=2), Fraction(1, 2)),
+            (SlicedDistinct(l=2), 2),
+            (SlicedRecursive(c=2, l=2), 2),
+            (SlicedCloseness(t=Fraction(2, 5)), Fraction(2, 5)),
+        ):
+            for evidence in (None, case.original):
+                (verdict,) = guarantee.check(case.release, (), evidence)
+                assert (verdict.name, verdict.bound) == (guarantee.name, bound)
+
+
 def only_the_first_bucket(matches):
     def twin(view, tuples):
         for found in matches(view, tuples):

@@ -474,3 +474,12 @@ def test_an_officer_checks_a_release_with_suppressed_values(tmp_path, sets):
     assert [v.note for v in right.checks if not v.holds] == []
     assert any("show it not or in part" in v.note for v in right.checks)
     assert [v.holds for v in wrong.checks if v.name == "release 1: truth"] == [False]
+
+
+@pytest.mark.parametrize("own", list(permutations(["p; x", "x; y", "y; z"])))
+@pytest.mark.parametrize("published", list(permutations("xyz")))
+def test_a_matching_along_three_sets(own, published):
+    """Only {p, x} says no more than x, so that {x, y} must take y and {y, z} must take z: in every
+    order, all that was given before is given anew.
+    """
+    assert one_group(list(own), list(published)).worst == 0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import phalanx as px
 from phalanx.data.microdata import Microdata
@@ -27,4 +28,27 @@ def test_a_release_without_rows_covers_nobody(tmp_path: Path) -> None:
     verdict = coverage.check(empty, microdata, hides_values=False)
     assert not verdict.holds and verdict.note.startswith(
         "2 person(s) of the original table are not"
+    )
+
+
+@pytest.mark.parametrize("cells", [1, 7, 1 << 22])
+def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """However few are compared with the groups at once, everybody of the own table is found, and
+    whoever is in no group of another release is counted: by hand, all who are older.
+    """
+    monkeypatch.setattr(coverage, "_CELLS", cells)
+    n = 40
+    people = pl.DataFrame(
+        {"who": range(n), "age": range(20, 20 + n), "ill": ["abcd"[i % 4] for i in range(n)]}
+    )
+    older = people.with_columns(pl.col("age") + 100)
+    form = px.publish(people, SCHEMA, px.Mondrian(k=4, l=2))
+    own = coverage.check(form, Microdata.encode(people, SCHEMA), hides_values=False)
+    assert (own.name, own.bound, own.worst, own.holds) == ("persons of the original", 0, 0, True)
+    others = coverage.check(form, Microdata.encode(older, SCHEMA), hides_values=False)
+    assert (others.worst, others.holds) == (2, False)
+    assert others.note == (
+        f"{n} row(s) fit nobody in the original table, and are not counted as counterfeits; {n}"
+        " person(s) of the original table fit no group, and 0 can be suppressed by the number of"
+        " rows"
     )

@@ -105,3 +105,17 @@ def test_places_of_numbers_beyond_a_sign() -> None:
     column = pl.Series("n", [2**63 + 1, 2**63, 2**63 + 1], dtype=pl.UInt64)
     distinct, place = places(column)
     assert distinct.to_list() == [2**63, 2**63 + 1] and place.tolist() == [1, 0, 1]
+
+
+def test_totals_of_every_value() -> None:
+    """How often each value stands in the table, values that are in no set among them; none where
+    no attribute is sensitive.
+    """
+    view = groups_of([(1, {"a", "b"}), (1, {"a"}), (2, set()), (2, None), (2, {"a"})])
+    shown = dict(zip(view.values.to_list(), view.totals.tolist(), strict=True))
+    assert shown == {None: 1, "": 1, "a": 2, "a; b": 1}
+    single = view.members
+    shown = dict(zip(single.values.to_list(), single.totals.tolist(), strict=True))
+    assert shown == {"a": 3, "b": 1}
+    bare = Groups.of(Generalized(pl.DataFrame({"group": [1, 1, 2]}), ()))
+    assert (bare.totals.tolist(), bare.sizes.tolist()) == ([], [2, 1])

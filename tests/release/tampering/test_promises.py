@@ -191,6 +191,7 @@ ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
         ({"l": 2, "unprotected": ["flu", "HIV"]}, {"l": 2, "unprotected": ["flu"]}, False),
         ({"l": 2, "permanent": ["HIV"]}, {"l": 2}, True),
     ],
+    "frequency-l-diversity": [({"l": "5/2"}, {"l": "2.5"}, False), ({"l": "5/2"}, {"l": "2.49"}, True)],
     "differential-privacy": [
         ({"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}, {"epsilon": 2, "delta": "1e-6", "k": 5, "beta": "0.1"}, True),
         ({"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}, {"epsilon": 1, "delta": "1e-5", "k": 5, "beta": "0.1"}, True),
@@ -210,6 +211,7 @@ ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
     "t-closeness": [
         ({"t": "0.2"}, {"t": "0.3"}, True),
         ({"t": "0.2"}, {"t": "0.1"}, False),
+        ({"t": "0.2"}, {"t": "1/5"}, False),
         ({"t": "0.2"}, {"t": "0.2", "distance": "ordered"}, True),
     ],
     "recursive-l-diversity": [({"c": 2, "l": 3}, {"c": 3, "l": 3}, True), ({"c": 2, "l": 3}, {"c": 2, "l": 2}, True), ({"c": 2, "l": 3}, {"c": 1, "l": 4}, False)],

@@ -105,26 +105,26 @@ def hidden(release: Release) -> tuple[list[str], list[str]]:
     ):
         stem, format = name.rsplit(".", 1)
         try:
-            fault, settled = (hidden_in_parquet if format == "parquet" else hidden_in_csv)(
+            fault = (hidden_in_parquet if format == "parquet" else hidden_in_csv)(
                 release.path / name, tables[stem]
             )
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
-            fault, settled = "holds columns that no writer of ours makes", True
+            fault = "holds columns that no writer of ours makes"
         if fault:
             faults.append(f"{name} {fault}")
-        elif not settled:
+        elif fault is None:
             unsettled.append(name)
     return faults, unsettled
 
 
-def hidden_in_parquet(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
-    """What is wrong with the bytes of a file, and whether nothing is left to ask; a file that is no
-    Parquet at all is told elsewhere.
+def hidden_in_parquet(path: Path, table: pl.DataFrame) -> str | None:
+    """What is wrong with the bytes of a file, empty where nothing is; None where that cannot be
+    told. A file that is no Parquet at all is told elsewhere.
     """
     try:
         rows, writer = _pieces(path)
     except ReleaseError:
-        return "", True
+        return ""
     parts, start = [], 0
     for count in rows:  # pieces of a table become row groups
         parts.append(table[start : start + count])
@@ -132,23 +132,18 @@ def hidden_in_parquet(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
     again = io.BytesIO()
     encode(pl.concat(parts, rechunk=False) if parts else table, again, "parquet")
     if again.getvalue() == path.read_bytes():
-        return "", True
+        return ""
     uncovered, of_this_writer = left_over(path), _pieces(again)[1] == writer
     if uncovered is None:
-        return "does not say where its pages are", True
+        return "does not say where its pages are"
     if uncovered:
         return (
-            (
-                f"holds {uncovered} byte(s) that no page and no footer needs, in which anything may be"
-                " hidden"
-            ),
-            True,
+            f"holds {uncovered} byte(s) that no page and no footer needs, in which anything may be"
+            " hidden"
         )
-    return (
-        ("is not what its writer makes of its rows, so that more may be hidden in it", True)
-        if of_this_writer
-        else ("", False)
-    )
+    if of_this_writer:
+        return "is not what its writer makes of its rows, so that more may be hidden in it"
+    return None
 
 
 def _pieces(source: Path | io.BytesIO) -> tuple[list[int], str]:
@@ -159,30 +154,29 @@ def _pieces(source: Path | io.BytesIO) -> tuple[list[int], str]:
         ], file.metadata.created_by
 
 
-def hidden_in_csv(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
+def hidden_in_csv(path: Path, table: pl.DataFrame) -> str | None:
     """The same of a CSV file: quotes and line ends that are not needed, and numbers in other
     digits, could mark rows.
     """
     content, again = path.read_bytes(), io.BytesIO()
     encode(table, again, "csv")
     if content == again.getvalue():
-        return "", True
-    wrong = (
-        "is not what its writer makes of its rows, so that quotes, line ends or digits may mark"
-        " some of them"
-    )
+        return ""
     try:
         texts = read_csv(path, dict.fromkeys(table.columns, pl.String), infer=False)
     except (pl.exceptions.PolarsError, OSError, ValueError):
-        return "", True  # which the comparison with the Parquet file tells
+        return ""  # which the comparison with the Parquet file tells
     again = io.BytesIO()
     encode(texts, again, "csv")
     exact = [name for name, dtype in table.schema.items() if not dtype.is_float()]
     if content != again.getvalue() or not texts.select(exact).equals(
         table.select(pl.col(exact).cast(pl.String))
     ):
-        return wrong, True
-    return "", False
+        return (
+            "is not what its writer makes of its rows, so that quotes, line ends or digits may mark"
+            " some of them"
+        )
+    return None
 
 
 def _same_rows(parquet: Path, csv: Path) -> bool:

@@ -106,7 +106,7 @@ class SlicedDiversity(FromFields):
 
     def _every_column(self, view: View, form: Sliced, bound: Fraction) -> Verdict:
         by_name = {a.name: a for a in form.attributes}
-        most, which = Fraction(0), 0
+        shares = []
         for i, part in enumerate(form.parts):
             elsewhere = {name for j, column in enumerate(form.columns) if j != i for name in column}
             shared = [
@@ -116,11 +116,12 @@ class SlicedDiversity(FromFields):
             share, _ = largest_ratio(
                 counts[COUNT].to_numpy(), counts["agreeing"].to_numpy().astype(np.int64)
             )
-            if share > most:
-                most, which = share, i
+            shares.append(share)
+        most = max(shares)
+        worst = form.columns[shares.index(most)]
         note = (
             f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)}"
-            f" buckets, the worst in column {', '.join(form.columns[which])}"
+            f" buckets, the worst in column {', '.join(worst)}"
         )
         return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 

@@ -191,9 +191,7 @@ def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:
             "shown": shown.domain.values.gather(shown.codes[published]),
         }
     )
-    changed = (
-        pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by(pairs.columns).len()
-    )
+    changed = pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by(pairs.columns).len()
     less = [
         _says_less(now, before, of_sets=own.domain.type == "set")
         for before, now in changed.select("own", "shown").iter_rows()
