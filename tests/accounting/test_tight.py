@@ -18,6 +18,7 @@ from phalanx.accounting import least_epsilon, theorem_delta, tight_delta
 from phalanx.accounting.tight import (
     added_between,
     delta_between,
+    log_added,
     log_removed,
     removed_between,
 )
@@ -216,5 +217,16 @@ def test_a_large_crowd_is_answered_at_once(k):
     """
     rare = Fraction(100, k)
     low, high = removed_between(k, 1 - rare, rare, 50)
-    assert 0 < low <= high <= low * (1 + Decimal("1e-35"))
+    assert 0 < low <= high <= low * (1 + Decimal("1e-25"))
     assert math.isclose(math.exp(log_removed(k, 1 - rare, rare)), low, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("k", [10, 1000])
+def test_a_small_sample_is_answered_at_once(k):
+    """Where hardly anybody is sampled, it takes hundreds of millions of rows to fill a crowd, and
+    the sum over them is over after some hundreds, by decimals as by floats.
+    """
+    rare = Fraction(k, 10**9)
+    low, high = added_between(k, rare, rare, 50)
+    assert 0 < low <= high <= low * (1 + Decimal("1e-25"))
+    assert math.isclose(math.exp(log_added(k, rare, rare)), low, rel_tol=1e-6)

@@ -249,7 +249,7 @@ def test_a_series_that_was_moved_is_not_reconciled(scene: Scene, tmp_path: Path)
         ledger.export_series("s", tmp_path / "moved")
     content = scene.file.read_bytes()
     scene.mark.file.unlink()
-    with pytest.raises(LedgerError, match="'s' was moved to another ledger on .* goes on there"):
+    with pytest.raises(LedgerError, match=r"'s' was moved to another ledger on .* goes on there"):
         scene.reconcile()
     assert scene.file.read_bytes() == content and not scene.mark.file.exists()
 

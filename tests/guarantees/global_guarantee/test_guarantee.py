@@ -187,6 +187,36 @@ def test_the_worst_is_found_beside_added_shares():
     assert found.worst_cases["group"].to_list() == [2, 2]
 
 
+def test_the_worst_is_not_whom_most_groups_link():
+    """Beside added shares, somebody linked once by a half is worse off than those who are linked
+    twice by a quarter.
+    """
+    both = frozenset("vs")
+    whom = {**dict.fromkeys("abcd", 1), **dict.fromkeys("xyz", 2)}
+    series = [
+        naive.Shown({1: [both, NONE, NONE, NONE], 2: [T, T, NONE]}, whom),
+        naive.Shown({1: [both, NONE, NONE, NONE], 2: [NONE, NONE, NONE]}, whom),
+    ]
+    found = checked(GlobalGuarantee(2, permanent=["v"]), series, of_sets=True)[EVER]
+    assert found.worst == Fraction(2, 3)
+    assert found.worst == max(naive.ever_linked(series, permanent="v", of_sets=True).values())
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_the_worst_of_all_parts(monkeypatch, first):
+    """Where persons are looked at one after the other, the worst of all is told, be it the first
+    or the last one.
+    """
+    monkeypatch.setattr(breach, "_LINKS", 1)
+    whom = {**dict.fromkeys("ab", first), **dict.fromkeys("cdef", 3 - first)}
+    series = [
+        naive.Shown({first: [S, NONE], 3 - first: [T, NONE, NONE, NONE]}, whom),
+    ] * 2
+    found = checked(GlobalGuarantee(2), series)[EVER]
+    assert (found.worst, found.holds) == (Fraction(3, 4), False)
+    assert found.worst_cases["group"].to_list() == [first, first]
+
+
 def test_values_of_different_types_are_the_same():
     """A release read from CSV has numbers as text, which are the same values."""
     series = [naive.Shown({1: [frozenset("5"), NONE]}, dict.fromkeys("ab", 1))] * 2

@@ -45,6 +45,8 @@ def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     form = px.publish(people, SCHEMA, px.Mondrian(k=4, l=2))
     own = coverage.check(form, Microdata.encode(people, SCHEMA), hides_values=False)
     assert (own.name, own.bound, own.worst, own.holds) == ("persons of the original", 0, 0, True)
+    mapped = coverage.check_mapped(form, Microdata.encode(people, SCHEMA), n)
+    assert (mapped.name, mapped.bound, mapped.worst) == ("persons of the original", 0, 0)
     others = coverage.check(form, Microdata.encode(older, SCHEMA), hides_values=False)
     assert (others.worst, others.holds) == (2, False)
     assert others.note == (
