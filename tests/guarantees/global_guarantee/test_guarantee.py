@@ -188,14 +188,15 @@ def test_the_worst_is_found_beside_added_shares():
 
 
 def test_the_worst_is_not_whom_most_groups_link():
-    """Beside added shares, somebody linked once by a half is worse off than those who are linked
-    twice by a quarter.
+    """Beside a cohort, whose shares are added, somebody linked once by two thirds is worse off
+    than those who are linked twice by a quarter.
     """
     both = frozenset("vs")
-    whom = {**dict.fromkeys("abcd", 1), **dict.fromkeys("xyz", 2)}
+    whom = {**dict.fromkeys("abcd", 1), **dict.fromkeys("efgh", 2), **dict.fromkeys("xyz", 3)}
+    twice = {1: [both, NONE, NONE, NONE], 2: [T, NONE, NONE, NONE]}
     series = [
-        naive.Shown({1: [both, NONE, NONE, NONE], 2: [T, T, NONE]}, whom),
-        naive.Shown({1: [both, NONE, NONE, NONE], 2: [NONE, NONE, NONE]}, whom),
+        naive.Shown({**twice, 3: [T, T, NONE]}, whom),
+        naive.Shown({**twice, 3: [NONE, NONE, NONE]}, whom),
     ]
     found = checked(GlobalGuarantee(2, permanent=["v"]), series, of_sets=True)[EVER]
     assert found.worst == Fraction(2, 3)
