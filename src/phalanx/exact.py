@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.errors import PlanError
 
 Number = int | float | Fraction | str
@@ -18,7 +19,6 @@ Number = int | float | Fraction | str
 stands for its shortest decimal text.
 """
 
-Ints = npt.NDArray[np.int64]
 
 _HUGE = re.compile(r"[eE][+-]?[0-9_]{4,}")
 """Exponents beyond those of any number that is meant, whose fraction would take forever."""

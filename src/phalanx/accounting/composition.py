@@ -39,10 +39,9 @@ import numpy.typing as npt
 from phalanx.accounting.binomials import log_pmf
 from phalanx.accounting.directed import float_kept
 from phalanx.accounting.promise import Promise
+from phalanx.arrays import Floats
 from phalanx.errors import PlanError, require_extra
 from phalanx.exact import whole
-
-Floats = npt.NDArray[np.float64]
 
 _Side = Callable[[int, Fraction, Floats], Floats]
 

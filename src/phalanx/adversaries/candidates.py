@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.views.boxes import candidate_sets
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.forms.generalized import Generalized
 
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 Sets = npt.NDArray[np.uint64]
 """Shape (n, words): bit ``v % 64`` of word ``v // 64`` says whether value v is in the set."""
 

@@ -9,22 +9,18 @@ from math import inf
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval, share, small
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 MOST_ATTRIBUTES: Final = 62
 """Sets of attributes are kept as the bits of one whole number."""

@@ -4,16 +4,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Codes
 from phalanx.data import sets
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.schema import Schema, Type
 from phalanx.errors import SchemaError, SourceError
-
-Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

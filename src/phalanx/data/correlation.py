@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column
 from phalanx.errors import PlanError, did_you_mean
 
@@ -20,9 +21,6 @@ _DENSE: Final = 2**20
 """Pairs of values are counted in a table up to this size, or four times the rows; beyond, they are
 sorted.
 """
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def phi2(columns: Sequence[Column], bins: int | Mapping[str, int] = BINS) -> Floats:

@@ -10,11 +10,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.errors import PlanError, did_you_mean
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WORDS: Final = ("l1", "hierarchy", "equal")
 """What a distance may be called; else it is given as a matrix."""

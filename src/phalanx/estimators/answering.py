@@ -24,8 +24,6 @@ from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 
-Floats = npt.NDArray[np.float64]
-
 FORMS: Final[Mapping[str, Callable[[Release], View]]] = {
     "bucketized": bucketized.view,
     "generalized": generalized.view,

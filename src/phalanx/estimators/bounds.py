@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
-from phalanx.estimators.regions import Bools, Regions
+from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Box, Facet, View
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Between = tuple[Ints, Ints]
 """At least, and at most, so many rows."""
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
@@ -22,13 +22,10 @@ from phalanx.estimators.conditions import All, Comparison, Condition, comparison
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import maximized
 from phalanx.estimators.queries import read_query
-from phalanx.estimators.regions import Bools, Regions
+from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Facet, View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _TRIES: Final = 30
 """How often groups with rows that cannot be are drawn again."""

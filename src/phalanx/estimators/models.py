@@ -16,16 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
-from phalanx.estimators.regions import Bools, Regions
+from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Box, Facet, View
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Spread = Literal["uniform", "em"]
 
 _ROUNDS: Final = 2

@@ -20,14 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Comparison
 from phalanx.release.manifest import PublishedAttribute
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 _LAST: Final = "\U0010ffff"

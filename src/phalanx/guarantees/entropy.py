@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.exact import Ints
+from phalanx.arrays import Ints
 from phalanx.guarantees.views.groups import Groups
 
 _PRECISIONS: Final = (40, 80, 160, 320, 640, 1280, 2560)

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
+from phalanx.arrays import Ints
+from phalanx.exact import Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import FromFields, Verdict, without_rows
 from phalanx.guarantees.entropy import effective_numbers, entropy_fails
 from phalanx.guarantees.sentences import one_in, ordinal

@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain
+from phalanx.exact import Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import nothing_to_check, verdict
 from phalanx.guarantees.views.groups import Groups, Published, places

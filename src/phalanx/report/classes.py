@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.errors import ReleaseError
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
 
-Ints = npt.NDArray[np.int64]
 THRESHOLDS: Final = (0.05, 0.09, 0.2, 0.33)
 """Above which regulators and their guides count records: 1 in 20, 11, 5 and 3."""
 _BINS: Final = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Floats, Ints
 from phalanx.release.form import Form
 from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 BINS: Final = 10
 """Into so many intervals of equal width is a number or date cut that has more values, as slicing
 does when it looks for columns.

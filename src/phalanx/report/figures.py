@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Floats, Ints
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
@@ -17,8 +17,6 @@ from phalanx.release.forms.sliced import COUNT
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.report.recodings import Recoding
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 _ROWS: Final = "rows of the group"
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.microdata import Microdata
@@ -24,7 +23,6 @@ from phalanx.release.folder import Release
 from phalanx.utility.losses import Bins, Coded, phi2
 from phalanx.utility.workloads import counted, errors, workload
 
-Floats = npt.NDArray[np.float64]
 MOST_ROWS: Final = 50_000
 """A larger release is not drawn from for its page; the limit is on published rows alone."""
 _QUESTIONS: Final = 20

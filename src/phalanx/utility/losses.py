@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from phalanx.arrays import Floats, Ints
+
 Coded = Mapping[str, Ints]
 """By attribute the bin of every row, shape (n,)."""
 

@@ -14,12 +14,12 @@ import polars as pl
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NOBODY, Ends
-from phalanx.adversaries.groups.hosts import Floats, containing, original_table
+from phalanx.adversaries.groups.hosts import containing, original_table
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval, share
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release

@@ -16,16 +16,14 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.groups.hosts import containing
+from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.boxes import box_ends, codes_of_ends
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
-
-Bools = npt.NDArray[np.bool_]
 
 NOBODY: Final = -1
 _NEAR: Final = Fraction(1, 10**9)

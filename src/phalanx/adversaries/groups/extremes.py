@@ -16,9 +16,9 @@ from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NOBODY, Ends
 from phalanx.adversaries.showing import Shown, share
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.slicing.counting import counted
 from phalanx.guarantees.slicing.posterior import matches
@@ -30,7 +30,6 @@ from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.sliced import BUCKET, Sliced
 
-Floats = npt.NDArray[np.float64]
 Found = tuple[Ints, Ints, Floats]
 """Pairs of a tuple and a group, with a weight."""
 Hosting = tuple[Groups, Found, dict[str, Floats]]

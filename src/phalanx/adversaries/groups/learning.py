@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.adversaries.groups.hosts import Floats, Hosts
+from phalanx.adversaries.groups.hosts import Hosts
+from phalanx.arrays import Floats, Ints
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 
 ROUNDS: Final = 10
 """At most so often it learns from what it believes, and believes what it learned; more rounds make

@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.adversaries.base import Z
+from phalanx.arrays import Floats, Ints
 from phalanx.randomness import Stream
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MOST_PAIRS: Final = 60_000_000
 """So many pairs of candidate and matching bucket are listed; beyond, fake candidates are drawn."""

@@ -18,9 +18,9 @@ from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.groups.matching import Area, Column, matched, rank
 from phalanx.adversaries.showing import Shown
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.views.sliced import own_values
 from phalanx.randomness import Randomness

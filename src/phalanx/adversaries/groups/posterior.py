@@ -16,12 +16,13 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, Z, asked, between, percent
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.hosts import Floats, Hosts, original_table
+from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import learned
 from phalanx.adversaries.showing import Shown, interval, share
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Ints, Number, bounded
+from phalanx.exact import Number, bounded
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 

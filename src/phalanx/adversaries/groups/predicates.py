@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.hosts import Floats
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints, exact
+from phalanx.exact import exact
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.recoded import Images
 from phalanx.guarantees.views.boxes import box_ends, codes_of_ends

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
-from phalanx.adversaries.groups.hosts import Floats, containing
+from phalanx.adversaries.groups.hosts import containing
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.showing import Shown, interval, share, small
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Ints, Number, bounded, whole
+from phalanx.exact import Number, bounded, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release

@@ -12,9 +12,9 @@ from phalanx.adversaries.groups.hosts import Hosts
 from phalanx.adversaries.minimality.arrangements import Counted, Line, Pool, arrange
 from phalanx.adversaries.minimality.replaying import FailedCut, FailedLine, Persons, failed_cuts
 from phalanx.adversaries.minimality.requirements import Requirement
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View
 from phalanx.release.folder import Release

@@ -19,12 +19,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.groups import Groups
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _COMPARED: Final = 256
 """All cuts of a node with room for so many groups are compared."""

@@ -15,12 +15,8 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from phalanx.exact import Ints
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from phalanx.arrays import Bools, Floats, Ints
 
 MOST_STATES: Final = 1 << 20
 """A knot is summed exactly where at most so many states may come up."""

@@ -13,7 +13,6 @@ import numpy as np
 from phalanx.adversaries.base import Looks, asked
 from phalanx.adversaries.disclosure import (
     Disclosed,
-    Floats,
     drawn,
     figures,
     numbered,
@@ -23,9 +22,10 @@ from phalanx.adversaries.disclosure import (
     shares,
 )
 from phalanx.adversaries.records.rows import Records, renumbered
+from phalanx.arrays import Floats, Ints
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.exact import Ints, whole
+from phalanx.exact import whole
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed

@@ -13,7 +13,6 @@ from phalanx.adversaries.base import Looks, Z, asked
 from phalanx.adversaries.disclosure import (
     MOST_ATTRIBUTES,
     Disclosed,
-    Floats,
     figures,
     of_persons,
     one_release,
@@ -29,6 +28,7 @@ from phalanx.adversaries.records.linking import (
     weights,
 )
 from phalanx.adversaries.showing import Shown, share
+from phalanx.arrays import Floats
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded, whole
 from phalanx.randomness import Randomness

@@ -10,14 +10,13 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.disclosure import Floats, drawn, numbered
+from phalanx.adversaries.disclosure import drawn, numbered
 from phalanx.adversaries.records.rows import Records, bits_of, renumbered
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups, places
@@ -26,8 +25,6 @@ from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.forms.sliced import BUCKET
-
-Bools = npt.NDArray[np.bool_]
 
 ALL_OF: Final = 10
 """Of so many attributes, or fewer, all sets are taken."""

@@ -13,7 +13,6 @@ from phalanx.adversaries.base import Looks, asked
 from phalanx.adversaries.disclosure import (
     MOST_ATTRIBUTES,
     Disclosed,
-    Floats,
     figures,
     numbered,
     of_persons,
@@ -25,9 +24,10 @@ from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
 from phalanx.adversaries.showing import interval, share
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints, whole
+from phalanx.exact import whole
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.output_tables import table_faults

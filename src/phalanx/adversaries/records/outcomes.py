@@ -6,17 +6,12 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from phalanx.adversaries.disclosure import (
-    Floats,
-)
 from phalanx.adversaries.records.rows import bits_of
-from phalanx.exact import Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.release.evidence.outputs import OutputTables
 
-Bools = npt.NDArray[np.bool_]
 _ROOM: Final = 2**62
 """Sums that could pass this are computed with Python's integers."""
 

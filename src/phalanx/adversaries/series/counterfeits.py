@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked
-from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
+from phalanx.adversaries.candidates import Sets, Values, hold, sizes
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval
+from phalanx.arrays import Bools, Ints
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence

@@ -12,12 +12,9 @@ from math import inf
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from phalanx.exact import Ints, exact
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from phalanx.arrays import Floats, Ints
+from phalanx.exact import exact
 
 _ROUNDING: Final = 1e-9
 """More than rounding costs a width or a demand."""

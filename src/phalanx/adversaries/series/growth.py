@@ -10,25 +10,22 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import members as values_of_sets
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints, Number, bounded
+from phalanx.exact import Number, bounded
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _ROUNDING: Final = 1e-9
 """More than rounding costs a demand."""

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.showing import Shown
+from phalanx.arrays import Floats
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.exact import Number, bounded, is_list
 from phalanx.guarantees.global_guarantee.breach import Series
@@ -21,8 +21,6 @@ from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.views.members import mapping_faults
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-Floats = npt.NDArray[np.float64]
 
 _BINS: Final = 10
 _ROUNDED: Final = 1e-9

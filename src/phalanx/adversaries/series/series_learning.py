@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
-from phalanx.adversaries.groups.hosts import Floats
 from phalanx.adversaries.groups.learning import (
     BINS,
     MOST_ENTRIES,
@@ -24,8 +23,8 @@ from phalanx.adversaries.groups.learning import (
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sighting, Sightings, named
 from phalanx.adversaries.showing import Shown, interval, share
+from phalanx.arrays import Floats, Ints
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 

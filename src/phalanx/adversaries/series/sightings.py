@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.hosts import Floats, Hosts, original_table
+from phalanx.adversaries.groups.hosts import Hosts, original_table
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 

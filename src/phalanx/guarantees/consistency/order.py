@@ -19,10 +19,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Floats, Ints
 from phalanx.guarantees.consistency.intervals import in_order
 from phalanx.release.form import Form
 
@@ -33,7 +32,6 @@ _LONG: Final = 64
 shorter ones, every other group does.
 """
 
-Floats = npt.NDArray[np.float64]
 _Test = tuple[str, int, int]
 """What was asked about, of how many pairs, and how many of them ascend."""
 

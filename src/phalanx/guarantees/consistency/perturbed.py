@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.intervals import fits, set_faults
 from phalanx.guarantees.views.hierarchies import hierarchy_of, leaves_of

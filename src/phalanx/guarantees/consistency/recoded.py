@@ -13,10 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from phalanx.data.column import Codes
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.recodings import Recoding, recoding_of
 from phalanx.guarantees.views.box_search import any_meet, box_of

@@ -14,17 +14,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.release.manifest import PublishedAttribute
 
-Bools = npt.NDArray[np.bool_]
 Spans = tuple[Ints, Ints]
 """The first and the last of something that each cell holds; where it holds nothing, the first is
 above the last.

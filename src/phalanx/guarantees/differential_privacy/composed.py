@@ -26,12 +26,10 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats
 from phalanx.guarantees.differential_privacy.hockey_stick import one_row_less, one_row_more
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
-
-Floats = npt.NDArray[np.float64]
 
 _STEPS: Final = 2048
 """So many steps of the grid are the budget's epsilon."""

@@ -15,16 +15,13 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import members, place
 from phalanx.release.folder import Release
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Protects = Callable[[pl.Series], Bools]
 """Which values count."""
 Added = Callable[[Groups], Bools]

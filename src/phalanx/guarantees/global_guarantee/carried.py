@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Ints
 from phalanx.guarantees.global_guarantee.breach import Cells, Protects, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
-Floats = npt.NDArray[np.float64]
 _NEAR = 1e-9
 
 

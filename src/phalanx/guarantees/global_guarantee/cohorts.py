@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import members
 from phalanx.release.folder import Release
 
-Bools = npt.NDArray[np.bool_]
 Lasting = Callable[[pl.Series], Bools]
 """Which values are permanent."""
 

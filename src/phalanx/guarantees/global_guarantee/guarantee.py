@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools
 from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import Verdict
@@ -26,8 +26,6 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import Exposures
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

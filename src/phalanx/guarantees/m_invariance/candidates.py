@@ -6,10 +6,10 @@ other, the intersection of what all boxes around the person hold.
 import numpy as np
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Bools, Ints
 from phalanx.guarantees.m_invariance.hosts import values_of
 from phalanx.guarantees.m_invariance.signatures import Signatures
-from phalanx.guarantees.views.boxes import Bools, candidate_sets
+from phalanx.guarantees.views.boxes import candidate_sets
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import place

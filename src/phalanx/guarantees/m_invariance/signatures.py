@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from phalanx.exact import Ints
+from phalanx.arrays import Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
 from phalanx.release.form import Form

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.consistency.perturbed import codes_of
 from phalanx.release.evidence.outputs import Classes, OutputTables
 from phalanx.release.forms.perturbed import Perturbed
 
-Bools = npt.NDArray[np.bool_]
 _ROOM = 2**62
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.exact import Ints, Number, bounded, exact, plain, whole
+from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.originals import Beside, rows_fault

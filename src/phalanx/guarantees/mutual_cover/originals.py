@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.consistency.perturbed import codes_of
 from phalanx.release.forms.perturbed import Perturbed
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.exact import Ints, largest_ratio
+from phalanx.arrays import Ints
+from phalanx.exact import largest_ratio
 from phalanx.release.evidence.outputs import OutputTables
 
 _CELLS: Final = 1 << 22

@@ -24,13 +24,14 @@ from typing import ClassVar, Final
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints, Number, bounded, exact, largest_ratio
+from phalanx.exact import Number, bounded, exact, largest_ratio
 from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.sentences import one_in
 from phalanx.guarantees.slicing.guarantee import SlicedDiversity
-from phalanx.guarantees.slicing.posterior import Floats, matches
+from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View
 from phalanx.release.evidence.evidence import Evidence

@@ -21,8 +21,9 @@ from typing import ClassVar, Final
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Floats, Ints
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
+from phalanx.exact import Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.l_diversity import nothing_to_check, recursive_ratio
 from phalanx.guarantees.sentences import one_in, ordinal
@@ -34,7 +35,6 @@ from phalanx.guarantees.slicing.one_by_one import (
 from phalanx.guarantees.slicing.posterior import (
     Distribution,
     Figure,
-    Floats,
     Rough,
     largest,
     roughly,

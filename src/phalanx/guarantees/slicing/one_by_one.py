@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import (
     MOST_CANDIDATES,

@@ -17,14 +17,12 @@ from operator import attrgetter
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Floats, Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View
 
-Floats = npt.NDArray[np.float64]
 Weighing = Literal["shares", "rows"]
 WEIGHINGS: Final[tuple[Weighing, ...]] = ("shares", "rows")
 Figure = Fraction | float

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
-from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency import perturbed, recoded
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee

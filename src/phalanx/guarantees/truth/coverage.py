@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.views.boxes import box_ends

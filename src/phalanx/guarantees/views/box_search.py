@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.exact import Ints
+from phalanx.arrays import Ints
 
 _COMPARED: Final = 1 << 18
 """Comparisons that are not worth halving the space for, and held at once."""

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
-from phalanx.exact import Ints
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.release.forms.generalized import GROUP, Generalized
 
-Bools = npt.NDArray[np.bool_]
 _CELLS: Final = 1 << 24
 """Comparisons that are held in memory at once."""
 _NOWHERE: Final = np.iinfo(np.int64).max

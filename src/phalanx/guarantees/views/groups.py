@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data import sets
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
 from phalanx.release.form import Form

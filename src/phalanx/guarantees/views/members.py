@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from phalanx.exact import Ints
+from phalanx.arrays import Bools, Ints
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
-
-Bools = npt.NDArray[np.bool_]
 
 _MOST: Final = 1 << 40
 """More persons than there can be; larger counts are refused, and nothing is computed with them."""

@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.join_tree import ROOT, join_tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import Ints
 from phalanx.guarantees.views.box_search import box_of
 from phalanx.guarantees.views.boxes import codes_of_ends
 from phalanx.guarantees.views.groups import Groups

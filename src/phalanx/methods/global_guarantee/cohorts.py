@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.errors import MethodError
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.global_guarantee.state import (
@@ -29,9 +29,6 @@ from phalanx.methods.global_guarantee.state import (
     State,
     Table,
 )
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MEMBERS: Final = "cohorts"
 """Memory table (person, cohort): everybody who ever was in a group with a permanent value."""

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
 from phalanx.methods.base import Draft
@@ -28,8 +28,6 @@ from phalanx.methods.global_guarantee.state import (
 )
 from phalanx.randomness import Stream
 from phalanx.release.forms.generalized import Generalized, generalize
-
-Ints = npt.NDArray[np.int64]
 
 _REASONS: Final = {
     Reason.NO_COHORT: "no cohort can take its permanent value",

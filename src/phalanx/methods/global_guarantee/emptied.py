@@ -31,15 +31,12 @@ from math import ceil, lgamma
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.errors import NotEligible
 from phalanx.exact import plain
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.protected import Protected
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MARGIN: Final = 1.001
 """What is computed of a tail is raised by this, far more than what floating point loses."""

@@ -9,18 +9,13 @@ from math import ceil
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Codes, Floats, Ints
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy
 from phalanx.release.evidence.exposures import SCALE, Exposures
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""

@@ -10,8 +10,8 @@ from math import ceil
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels import groups as kernels
@@ -22,10 +22,6 @@ from phalanx.methods.mondrian.balanced import by_cuts, nothing_required
 from phalanx.methods.mondrian.kernels import cells
 from phalanx.methods.mondrian.kernels.balanced import Shares
 from phalanx.methods.threads import on_all, threads
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 _WORK: Final = 1 << 31
 """Comparisons that looking for company in cells may cost; larger cells make narrower groups."""

@@ -10,9 +10,9 @@ from math import ceil
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, SchemaError
 from phalanx.methods.base import Memory
@@ -52,9 +52,6 @@ from phalanx.methods.global_guarantee.state import (
 from phalanx.methods.global_guarantee.uneven import hedged
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.exposures import Exposures
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _LESS: Final = (2.0, 1.25, 1.0)
 """How many times the least ratio is asked where the table is too small for the strategy, in

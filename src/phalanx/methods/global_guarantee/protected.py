@@ -8,18 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Codes, Ints
 from phalanx.data.column import Column
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR, members
 from phalanx.errors import PlanError, did_you_mean
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,8 @@ from typing import Final, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.release.evidence.exposures import SCALE
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MARGIN: Final = 1e-10
 """Ratios are rounded up by this part, far more than what floating point loses; groups are checked

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.methods.global_guarantee.exposures import Demands, Statistics
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
@@ -21,9 +22,6 @@ from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.global_guarantee.ratios import Strategy
 from phalanx.release.evidence.exposures import Exposures
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Reasons = npt.NDArray[np.int8]
 
 IN_COHORT: Final = -2

@@ -20,13 +20,10 @@ can lie, and tests/worlds/test_balanced.py what the cuts say.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def unit_of(demands: Demands, least: int) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.correlation import phi2
 from phalanx.data.distances import Distance, check_asked, distance_of
 from phalanx.data.microdata import Microdata
@@ -27,7 +28,6 @@ from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
 from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
-from phalanx.methods.mutual_cover.problems import Ints
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb

@@ -13,10 +13,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels import rounding as kernel
-from phalanx.methods.mutual_cover.problems import Floats, Ints, Layout, Problems, ranges
+from phalanx.methods.mutual_cover.problems import Layout, Problems, ranges
 from phalanx.methods.mutual_cover.program import (
     check_delta,
     fitting,
@@ -24,8 +25,6 @@ from phalanx.methods.mutual_cover.program import (
     solve,
     solve_together,
 )
-
-Bools = npt.NDArray[np.bool_]
 
 _MANY_DIVISORS: Final = 720_720
 """The least common multiple of 1 .. 16: optimal tables are made of small fractions, which are whole

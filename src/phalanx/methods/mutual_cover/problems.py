@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels.program import Grid
 from phalanx.methods.slicing.tuples import numbered
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

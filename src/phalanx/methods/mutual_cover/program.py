@@ -16,10 +16,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels import joint_program as joint_kernel
 from phalanx.methods.mutual_cover.kernels import program as kernel
-from phalanx.methods.mutual_cover.problems import Floats, Ints, Layout, Problems, ranges
+from phalanx.methods.mutual_cover.problems import Layout, Problems, ranges
 from phalanx.methods.threads import on_all, threads
 
 LARGE: Final = 320

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 
-Ints = npt.NDArray[np.int64]
 Tables = Mapping[str, pl.DataFrame]
 """Private tables by name, which the package of a method and its guarantee alone understands."""
 T = TypeVar("T")

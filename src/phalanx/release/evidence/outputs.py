@@ -9,13 +9,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import LedgerError
-
-Ints = npt.NDArray[np.int64]
 
 _ROWS: Final = "outputs-rows"
 _GROUPS: Final = "outputs-groups"

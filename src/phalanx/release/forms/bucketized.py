@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
@@ -23,7 +24,7 @@ from phalanx.release.form import (
     types_of,
 )
 from phalanx.release.forms.generalized import by_group
-from phalanx.release.forms.sliced import BUCKET, COUNT, Ints, check_published
+from phalanx.release.forms.sliced import BUCKET, COUNT, check_published
 from phalanx.release.manifest import Manifest, PublishedAttribute
 
 

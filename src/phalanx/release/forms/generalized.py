@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.column import plain_float
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Hierarchy
@@ -26,7 +27,6 @@ from phalanx.release.form import Form, RandomOrder, SortedCounts
 from phalanx.release.manifest import Manifest, PublishedAttribute
 
 GROUP = "group"
-Ints = npt.NDArray[np.int64]
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH

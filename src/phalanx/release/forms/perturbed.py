@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.randomness import Stream
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest, PublishedAttribute
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

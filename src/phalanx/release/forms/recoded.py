@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.release.form import Form, RandomOrder
 from phalanx.release.manifest import Manifest, PublishedAttribute
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

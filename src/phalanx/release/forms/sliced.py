@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
@@ -22,7 +22,6 @@ from phalanx.release.manifest import Manifest, PublishedAttribute, Slices
 
 BUCKET: Final = "bucket"
 COUNT: Final = "count"
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

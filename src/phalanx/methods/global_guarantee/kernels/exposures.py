@@ -9,12 +9,9 @@ ICDE 2010, Lemma 4: it is multiplied by 1 - n_s / n).
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 
 NOWHERE: Final = -1
 """The group of a person whom no group hosts."""

@@ -18,14 +18,10 @@ and demand, a :class:`~phalanx.methods.mondrian.kernels.balanced.Shares`.
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.balanced import Shares
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 FREE: Final = -1
 """The group of a row that is in none yet."""

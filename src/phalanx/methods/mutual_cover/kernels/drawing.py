@@ -11,13 +11,9 @@ All numbers are whole: what is drawn has exactly the probabilities of the tables
 words.
 """
 
-import numpy as np
-import numpy.typing as npt
-
+from phalanx.arrays import Ints
 from phalanx.kernels import njit
 from phalanx.kernels.picking import pick
-
-Ints = npt.NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, fastmath=False)

@@ -19,13 +19,10 @@ Every function here releases the lock.
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.kernels import njit
 from phalanx.methods.mutual_cover.kernels.program import Grid, cover, inverted, leaves, price
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _ENOUGH: Final = 1e-10
 """A cover that saves less than this part of the greatest distance is not worth a step."""

@@ -24,12 +24,9 @@ Every function here releases the lock, so that problems are solved by several th
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Grid(NamedTuple):

@@ -19,13 +19,10 @@ Every function here releases the lock.
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.kernels import njit
 from phalanx.methods.mutual_cover.kernels.program import Grid
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 NEAREST, ROOM, COLUMN, MIXED = 0, 1, 2, 3
 _PASSES: Final = 64
