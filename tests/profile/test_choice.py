@@ -95,6 +95,16 @@ def test_whom_people_are_hidden_from_says_among_how_many() -> None:
         assert tomllib.loads(text)["method"]["l"] == min(among, 5)
 
 
+def test_a_value_at_its_bound_leaves_room_for_groups() -> None:
+    """Of four values that are equally frequent, l = 4 would be kept by hardly any group but the
+    table; where values leave room, and at 2, nothing is taken off.
+    """
+    for values, l in ((2, 2), (3, 2), (4, 3), (5, 4), (6, 5)):
+        even = CLINIC.with_columns(diagnosis=pl.Series([f"d{i % values}" for i in range(N)]))
+        text = propose_plan("t.csv", profile(even), "t", use=Use(changes=Changes.no))
+        assert tomllib.loads(text)["method"]["l"] == l
+
+
 def test_what_everybody_receives_is_no_row_of_a_person() -> None:
     """Where everybody may look, rows that look like the original would be found: values are linked
     within buckets instead, in a column of their own, or there are intervals.

@@ -13,6 +13,10 @@ _CONTINUOUS = 50
 """A number of more different values is measured, and not counted off."""
 
 
+_ROOM = 0.9
+"""So near a bound a value leaves hardly any choice of groups."""
+
+
 _OFTEN = 0.1
 """A value that changes for more than this part of the persons who recur does not stay true."""
 
@@ -109,7 +113,7 @@ def _once(sensitive: ColumnProfile | None, k: int, risk: str) -> list[str]:
             name,
             risk,
         ]
-    l = min(sensitive.largest_m, k, _MOST_L)
+    l = _roomy(sensitive, min(sensitive.largest_m, k, _MOST_L))
     return [*_measured(sensitive), name, risk, f"l = {l}  {_share(sensitive)}"]
 
 
@@ -136,7 +140,7 @@ def _as_original(
             "# them.",
             *_once(sensitive, k, risk),
         ]
-    l = min(sensitive.largest_m, k, _MOST_L)
+    l = _roomy(sensitive, min(sensitive.largest_m, k, _MOST_L))
     why = (
         "and mutual-cover has no groups for values that are not applicable."
         if aside
@@ -152,6 +156,13 @@ def _as_original(
         "sensitive_column_size = 1  # alone, so that nothing is told to who knows the method",
         f"bucket_size = {k}",
     ]
+
+
+def _roomy(p: ColumnProfile, l: int) -> int:
+    """One less than ``l`` where the most frequent value is in nearly 1/l of the rows: hardly any
+    group but the whole table would keep it.
+    """
+    return l - (l > 2 and l * p.most_frequent > _ROOM * p.applicable)
 
 
 def _measured(p: ColumnProfile) -> list[str]:
