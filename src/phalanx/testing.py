@@ -148,7 +148,9 @@ def check_guarantee(
             )
             if isinstance(guarantee, Followed):
                 passed = [
-                    found for each in guarantee.check_each([release], evidence) for found in each
+                    verdict
+                    for each in guarantee.check_each([release], evidence)
+                    for verdict in each
                 ]
                 _must(
                     [v.to_json() for v in verdicts] == [v.to_json() for v in passed],

@@ -215,14 +215,14 @@ class Series:
             for number, count in zip(first.tolist(), times.tolist(), strict=True):
                 pairs[number] += count
             some.worst_of_each(worst)
-        found: list[SoFar] = []
+        each: list[SoFar] = []
         for number, linked_to in zip(numbers, persons, strict=True):
-            before = found[-1] if found else SoFar(0, 0, None, pl.DataFrame())
+            before = each[-1] if each else SoFar(0, 0, None, pl.DataFrame())
             p, cases = before.worst, before.cases
             if number in worst and (p is None or worst[number][0] > p):
                 p, cases = worst[number]
-            found.append(SoFar(linked_to, before.pairs + pairs[number], p, cases))
-        return found
+            each.append(SoFar(linked_to, before.pairs + pairs[number], p, cases))
+        return each
 
     def parts(self) -> Iterator["Pairs"]:
         """The pairs of person and value, some persons at a time, so that a long series of a large

@@ -183,7 +183,7 @@ class GlobalGuarantee:
                 yield self.check(release, releases[:place], evidence)
             return
         given = [r for r in releases if r.number in evidence.groups]
-        found: SoFar | None = None
+        linked: SoFar | None = None
         each = iter(
             Series.of(given, evidence.groups, self.passes, self.added).each(
                 [r.number for r in given]
@@ -200,11 +200,11 @@ class GlobalGuarantee:
             counted += _counted(release)
             if release.number in evidence.groups:
                 mapped += _mapped(release, evidence)
-                found = next(each)
+                linked = next(each)
             yield [
                 self._worst_alone(alone),
                 *self._of_mappings(series, evidence, [*counted, *mapped]),
-                *self._linked(series, evidence, found),
+                *self._linked(series, evidence, linked),
             ]
 
     def protects(self, values: pl.Series) -> Bools:
@@ -320,7 +320,7 @@ class GlobalGuarantee:
         mapping.
         """
         given = [r for r in series if r.number in evidence.groups]
-        found = None
+        linked = None
         if given:
             links = Series.of(given, evidence.groups, self.passes, self.added)
             worst, cases, pairs = None, pl.DataFrame(), 0
@@ -329,25 +329,25 @@ class GlobalGuarantee:
                 pairs += len(some)
                 if worst is None or p > worst:
                     worst, cases = p, some.cases(pair)
-            found = SoFar(len(links.persons), pairs, worst, cases)
-        yield from self._linked(series, evidence, found)
+            linked = SoFar(len(links.persons), pairs, worst, cases)
+        yield from self._linked(series, evidence, linked)
 
     def _linked(
-        self, series: Sequence[Release], evidence: Evidence, found: SoFar | None
+        self, series: Sequence[Release], evidence: Evidence, linked: SoFar | None
     ) -> Iterator[Verdict]:
         """What was found of all links; None where no release has a mapping."""
         part, given = "ever linked", [r for r in series if r.number in evidence.groups]
-        if found is not None:
+        if linked is not None:
             yield Verdict(
                 name=self._named(part),
                 bound=self._bound,
-                worst=found.worst,
-                holds=found.worst is None or found.worst <= self._bound,
+                worst=linked.worst,
+                holds=linked.worst is None or linked.worst <= self._bound,
                 note=(
-                    f"{len(given)} release(s), {found.persons} person(s) linked to something,"
-                    f" {found.pairs} pair(s) of person and value"
+                    f"{len(given)} release(s), {linked.persons} person(s) linked to something,"
+                    f" {linked.pairs} pair(s) of person and value"
                 ),
-                worst_cases=found.cases,
+                worst_cases=linked.cases,
             )
         if len(given) < len(series):
             yield self._not_checked(part, self._bound, _unmapped(series, evidence))

@@ -33,7 +33,7 @@ class Following:
         self.mapped: list[Release] = []
         """Releases with a mapping."""
         self.mapping_faults: list[str] = []
-        self.told: list[Release] = []
+        self.attributed: list[Release] = []
         """Those of them of which it is told whose signature is whose."""
         self.stood, self.persons = Stood(consecutive=consecutive), Stood(consecutive=consecutive)
         """Those whom the promise is about; and persons, where that is another thing."""
@@ -54,7 +54,7 @@ class Following:
             faults = mapping_faults(release, mapping)
             self.mapping_faults += [f"release {number}: {fault}" for fault in faults]
             if not self.records or has_persons(microdata):
-                self.told.append(release)
+                self.attributed.append(release)
                 self.stood.add(self.hosts(release))
             if self.records:
                 self.persons.add(hosts_of(release, evidence, self.signatures, records=False))

@@ -259,7 +259,7 @@ class MInvariance:
 
     def _signatures(self, so_far: Following) -> Iterator[Verdict]:
         """How many different signatures a person's groups have, which may be one."""
-        part, mapped, given = "signatures by person", so_far.mapped, so_far.told
+        part, mapped, given = "signatures by person", so_far.mapped, so_far.attributed
         if given:
             whom = "record(s) (person and value)" if so_far.records else "person(s)"
             moved, worst, cases = so_far.stood.moved, 1, pl.DataFrame()
@@ -325,13 +325,13 @@ class MInvariance:
         """
         part, signatures = "signatures by person", Signatures.of_series([release])
         records = release.manifest.privacy_unit == "record"
-        told = not records or has_persons(evidence.microdata.get(release.number))
+        attributed = not records or has_persons(evidence.microdata.get(release.number))
         known = under(remembered, signatures)
-        hosts = hosts_of(release, evidence, signatures, records=records and told)
+        hosts = hosts_of(release, evidence, signatures, records=records and attributed)
         one = [*whom_of(hosts), "signature"]
         moved = hosts.join(known, on=one, how="anti")
         whom = "record(s) (person and value)" if records else "person(s)"
-        if told or moved.height:
+        if attributed or moved.height:
             yield Verdict(
                 name=self._named(part),
                 bound=1,
@@ -344,7 +344,7 @@ class MInvariance:
                 ),
                 worst_cases=moved_cases(moved.select(whom_of(hosts)).unique(), [hosts], [release]),
             )
-        if not told:
+        if not attributed:
             several = known.group_by("person").agg(pl.col("signature").n_unique())
             yield self._not_checked(
                 part,
@@ -359,16 +359,16 @@ class MInvariance:
         """How many values the public view leaves a person: over the releases, the intersection of
         what all boxes around the person hold.
         """
-        part, given, found = "candidate sets by box", so_far.in_boxes, so_far.candidates
+        part, given, candidates = "candidate sets by box", so_far.in_boxes, so_far.candidates
         if given:
             whom = "record(s) (person and value)" if so_far.records else "person(s)"
             yield Verdict(
                 name=self._named(part),
                 bound=self.m,
-                worst=found.fewest,
-                holds=found.fewest is None or found.fewest >= self.m,
-                note=f"{len(given)} release(s), {len(found)} {whom}",
-                worst_cases=found.smallest,
+                worst=candidates.fewest,
+                holds=candidates.fewest is None or candidates.fewest >= self.m,
+                note=f"{len(given)} release(s), {len(candidates)} {whom}",
+                worst_cases=candidates.smallest,
             )
         if len(given) < len(so_far.series):
             yield self._not_checked(
