@@ -151,7 +151,7 @@ def may_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         output_tables,
         "units_of",
-        lambda layout, delta, _, denominator, steps: real(layout, delta, 0, denominator, steps),
+        lambda layout, delta, _, denominator: real(layout, delta, 0, denominator),
     )
 
 

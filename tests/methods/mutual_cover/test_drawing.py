@@ -29,8 +29,7 @@ GROUP = [(0, 0, 0), (1, 2, 0), (2, 1, 1), (3, 3, 1), (4, 0, 2), (6, 1, 2), (7, 4
 
 
 def tables_of(monkeypatch: pytest.MonkeyPatch, denominator: int | None = None) -> Tables:
-    """The group's tables of least cost, with as many rows of each tuple as make a million."""
-    monkeypatch.setattr(output_tables, "_STEPS", 0)
+    """The tables of the group, with as many rows of each tuple as make a million."""
     if denominator is not None:
         monkeypatch.setattr(output_tables, "denominator_for", lambda _tuples, _delta: denominator)
     columns = [np.array(column, dtype=np.int32) for column in zip(*GROUP, strict=True)]

@@ -191,8 +191,8 @@ class MutualCover:
             )
 
     def tables(self, microdata: Microdata) -> Tables:
-        """The groups, cut by quasi-identifiers alone, and their random output tables of little cost
-        that keep how often values occur, in whole numbers; nothing of it is random.
+        """The groups, cut by quasi-identifiers alone, and their random output tables of least cost
+        in whole numbers; nothing of it is random.
 
         Parameters
         ----------

@@ -30,10 +30,6 @@ _MANY_DIVISORS: Final = 720_720
 """The least common multiple of 1 .. 16: optimal tables are made of small fractions, which are whole
 numbers of its multiples.
 """
-_STEPS: Final = 4
-"""So many steps are taken from tables of least cost to such that keep how often values occur."""
-_DEARNESS: Final = 0.02
-"""What it costs to publish a value twice as often as it occurs, as a distance."""
 _FINE: Final = 2**40
 """Exact tables are at least about as fine as this."""
 
@@ -142,43 +138,23 @@ class Maker:
 
     def _units(self, layout: Layout, denominator: int) -> tuple[Ints, Bools]:
         """Per group: solve, round; and which groups have no tables."""
-        units, _, _, bad = units_of(layout, self.delta, self.changes, denominator, _STEPS)
+        units, _, _, bad = units_of(layout, self.delta, self.changes, denominator)
         return units, bad
 
 
 def units_of(
-    layout: Layout, delta: Fraction, changes: int, denominator: int, steps: int = 0
+    layout: Layout, delta: Fraction, changes: int, denominator: int
 ) -> tuple[Ints, Floats, Floats, Bools]:
-    """The tables in whole numbers of 1/``denominator``, their cost by group, a lower bound on the
-    least cost, and which groups have none.
+    """The tables of least cost in whole numbers of 1/``denominator``, their cost by group, a lower
+    bound on it, and which groups have none.
 
     Tables keep delta-probability, and the own values of every tuple have at most d - ``changes`` of
-    d rows together, exactly. They are those of :func:`least_cost`, :func:`balanced` by so many
-    ``steps``.
-    """
-    check_delta(layout.problems, delta)
-    table, cost, bound = least_cost(layout, delta, changes)
-    bad = ~np.isfinite(cost)
-    if steps:
-        table = balanced(layout, delta, changes, table, ~bad, steps)
-        cost = np.where(bad, math.inf, layout.cost(table))
-    units = rounded(layout.problems, table, delta, denominator)
-    types, first = layout.types
-    of_type = np.repeat(np.arange(layout.groups), np.diff(first))
-    stays = layout.stays(units, types, layout.tables[of_type]).sum(axis=1)
-    bad[of_type[stays > (layout.attributes - changes) * denominator]] = True
-    return units, cost, bound, bad
-
-
-def least_cost(layout: Layout, delta: Fraction, changes: int) -> tuple[Floats, Floats, Floats]:
-    """The tables of least cost, their cost by group, and a lower bound on it; the cost is infinite
-    where there are none, and a group then has those of each attribute by itself.
-
-    Equal values share a row of a table, and so do the tables that the bound is about. The paper
-    gives each tuple its own: on one attribute that costs as much, on all of them together it may
-    cost less.
+    d rows together, exactly. Equal values share a row of a table, and so do the tables that the
+    bound is about. The paper gives each tuple its own: on one attribute that costs as much, on all
+    of them together it may cost less.
     """
     problems, (types, first) = layout.problems, layout.types
+    check_delta(problems, delta)
     alone = solve(problems, delta)
     table = alone.cells(problems)
     cost, bound = (
@@ -189,42 +165,13 @@ def least_cost(layout: Layout, delta: Fraction, changes: int) -> tuple[Floats, F
     most = layout.attributes - changes
     stays = layout.stays(table, types, layout.tables[of_type]).sum(axis=1)
     solve_together(layout, delta, changes, np.unique(of_type[stays > most]), table, cost, bound)
-    without = layout.cells(np.flatnonzero(~np.isfinite(cost)))
+    bad = ~np.isfinite(cost)
+    without = layout.cells(np.flatnonzero(bad))
     table[without] = alone.cells(problems)[without]  # so that all can be rounded
-    return table, cost, bound
-
-
-def balanced(
-    layout: Layout, delta: Fraction, changes: int, table: Floats, has_tables: Bools, steps: int
-) -> Floats:
-    """Tables from which each value is published more nearly as often as it occurs, over all groups,
-    made of the ``table`` of least cost in a few ``steps``.
-
-    Made small is the cost, and added to it for each value of each attribute ``_DEARNESS / 2`` times
-    the square of its excess (how many rows more publish it than have it) over the rows that have
-    it. A step (Frank and Wolfe, 1956) solves all groups again, where publishing a value costs
-    ``_DEARNESS`` times its relative excess beside its distance, and goes towards these tables as
-    far as is best. Tables between two that keep the promise keep it. Groups that have none (not
-    ``has_tables``) stay as they are.
-    """
-    occurring, total = layout.occurring, layout.cost(table).sum()
-    published = layout.published(table)
-    for _ in range(steps):
-        excess = (published - occurring) / occurring
-        priced = layout.priced(_DEARNESS * excess)
-        other, cost, _ = least_cost(priced, delta, changes)
-        still = layout.cells(np.flatnonzero(~(has_tables & np.isfinite(cost))))
-        other[still] = table[still]
-        more = layout.published(other) - published
-        dearer = layout.cost(other).sum() - total
-        slope = dearer + _DEARNESS * (excess * more).sum()
-        bend = _DEARNESS * (more**2 / occurring).sum()
-        if slope >= 0:
-            break
-        step = min(1.0, -slope / bend) if bend > 0 else 1.0
-        table = table + step * (other - table)
-        published, total = published + step * more, total + step * dearer
-    return table
+    units = rounded(problems, table, delta, denominator)
+    stays = layout.stays(units, types, layout.tables[of_type]).sum(axis=1)
+    bad[of_type[stays > most * denominator]] = True
+    return units, cost, bound, bad
 
 
 def rounded(problems: Problems, probabilities: Floats, delta: Fraction, denominator: int) -> Ints:

@@ -2,7 +2,7 @@
 """What random output tables are asked for: groups, each on one attribute, and rows laid out so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -195,51 +195,6 @@ class Layout:
         of = numbered([self.group, *self.own.T])
         _, first = np.unique(of, return_index=True)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
-
-    @cached_property
-    def values(self) -> Ints:
-        """The value of every class among all of its attribute and of those before it, in the places
-        of the problems' counts.
-        """
-        problem = np.repeat(np.arange(len(self.problems)), np.diff(self.problems.starts))
-        return numbered([problem // self.groups, self.codes]).astype(np.int64)
-
-    @cached_property
-    def occurring(self) -> Floats:
-        """How many rows have each of the values, shape (values,)."""
-        return np.bincount(self.values, weights=self.problems.counts)
-
-    def published(self, table: Floats) -> Floats:
-        """How many rows publish each of the values in the mean, shape (values,)."""
-        row, column = self._row_and_column
-        each = self.problems.counts[row] * table
-        return np.bincount(self.values[column], weights=each, minlength=len(self.occurring))
-
-    def cost(self, table: Floats) -> Floats:
-        """What the tables of each group cost, shape (groups,)."""
-        each = self.problems.counts[self._row_and_column[0]] * self.problems.distances * table
-        of_problem = np.add.reduceat(each, self.problems.cells[:-1])
-        total: Floats = of_problem.reshape(self.attributes, self.groups).sum(axis=0)
-        return total
-
-    def priced(self, prices: Floats) -> "Layout":
-        """The same with the price of each of the values, shape (values,), in the distances to it,
-        on every attribute from its least one on.
-        """
-        above = prices[self.values]
-        of_attribute = self.problems.starts[: -1 : self.groups]
-        least = np.minimum.reduceat(above, of_attribute)
-        above -= np.repeat(least, np.diff([*of_attribute, len(above)]))
-        distances = self.problems.distances + above[self._row_and_column[1]]
-        return replace(self, problems=replace(self.problems, distances=distances))
-
-    @cached_property
-    def _row_and_column(self) -> tuple[Ints, Ints]:
-        """The class of every cell's row and of its column, in the places of the distances."""
-        k, starts = np.diff(self.problems.starts), self.problems.starts
-        row = np.repeat(np.arange(starts[-1]), np.repeat(k, k))
-        column = ranges(np.repeat(starts[:-1], k), np.repeat(k, k))
-        return row, column
 
     def cells(self, which: Ints) -> Ints:
         """The cells of some groups' tables on all attributes."""
