@@ -5,6 +5,7 @@ refusal in words.
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +15,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from phalanx.guarantees.consistency.buckets import bucketized_faults, sliced_faults
 from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.sliced import Sliced
 from phalanx.release.manifest import NAME, digest
 from support.bucket_cases import MICRODATA, form_of, issue, refusal, rewritten, say
 
@@ -211,3 +215,21 @@ def test_strange_tables_get_a_verdict(tmp_path, kind):
 def test_strange_tables_of_every_kind_get_a_verdict(tmp_path, kind, format):
     """The same in the other forms and layouts, and in CSV."""
     assert sum(said != "" for _, said in strange_tables(tmp_path / "r", kind, format)) > 50
+
+
+@pytest.mark.parametrize("kind", ["rows", "compact", "bucketized"])
+def test_a_bucket_of_a_number_beyond_64_bits(kind: str) -> None:
+    """A bucket's number that no sign leaves room for is a fault in words."""
+    form, _ = form_of(kind)
+    far = pl.when(pl.col("bucket") == 2).then(pl.lit(2**63 + 5, pl.UInt64)).otherwise(1)
+    if isinstance(form, Bucketized):
+        form = replace(
+            form,
+            table=form.table.with_columns(bucket=far),
+            values=form.values.with_columns(bucket=far),
+        )
+        assert list(bucketized_faults(form)) == ["the buckets are not numbered 1 to 2"]
+    else:
+        assert isinstance(form, Sliced)
+        form = replace(form, given=tuple(part.with_columns(bucket=far) for part in form.given))
+        assert list(sliced_faults(form)) == ["the buckets are not numbered 1 to 2"]
