@@ -205,8 +205,6 @@ def test_pieces_of_a_large_table(tmp_path: Path) -> None:
         encode(table, file, "parquet")
     assert pq.ParquetFile(tmp_path / "t.parquet").metadata.num_row_groups > 1
     assert (
-        hidden_in_parquet(
-            tmp_path / "t.parquet", pl.read_parquet(tmp_path / "t.parquet").rechunk()
-        )
+        hidden_in_parquet(tmp_path / "t.parquet", pl.read_parquet(tmp_path / "t.parquet").rechunk())
         == ""
     )
