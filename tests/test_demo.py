@@ -93,7 +93,7 @@ def test_its_work_is_bounded(shown) -> None:
     """
     found, steps, to = shown
     published = sum(
-        pl.scan_parquet(folder / "*.parquet").select(pl.len()).collect().item()
+        json.loads((folder / "release.json").read_text(encoding="utf-8"))["rows"]
         for folder in (to / "releases").glob("*-*")
     )
     assert len(steps) == 15 and 2.9 * found.rows < published < 3.1 * found.rows

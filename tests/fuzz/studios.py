@@ -30,6 +30,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "role": ["quasi", "keep", "drop", "sensitive", "identifier"],
     },
     "/data/missing": {"column": ["1", "3"], "counts": ["value", ""]},
+    "/data/not-applicable": {"value.0": ["flu", "0", ""], "value.x": ["<b>", "flu; cold"]},
     "/data/column/{index:int}": {
         "kind": ["bands", "prefix", "order", "tree", "none"],
         "levels": ["5, 10", "6, 3, 0", "a;b;*", ""],

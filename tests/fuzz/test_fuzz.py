@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from fuzz.studios import FIELDS
 from fuzz.twins import TWINS
+from phalanx.studio.app import ACTIONS
 
 TESTS = Path(__file__).parents[1]
 
@@ -29,12 +31,17 @@ def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_sample_of_the_inputs() -> None:
-    """A hundred and twenty-six inputs, seven at each door, that differ from day to day: every promise is
-    kept. What fails says how it is replayed.
+    """A hundred and twenty-six inputs, eight at each door, two at the slow ones, that differ from day
+    to day: every promise is kept. What fails says how it is replayed.
     """
     done = fuzz("126", "--seed", str(datetime.now(UTC).toordinal()))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "126 inputs" in done.stdout and "; 0 by which a promise was broken" in done.stdout
+
+
+def test_every_form_of_the_studio_is_filled_in() -> None:
+    """A form that is new stands in the fuzzer, too."""
+    assert set(FIELDS) == set(ACTIONS)
 
 
 @pytest.mark.slow

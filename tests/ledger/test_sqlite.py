@@ -201,7 +201,7 @@ def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
     (tmp_path / "meta.db.key").touch(0o600)
     (tmp_path / "meta.db.key").write_text("0" * 64)
     with Ledger.open(f"sqlite:///{tmp_path}/later.db") as later:
-        later._store.run("UPDATE meta SET value = $1 WHERE name = 'format'", b"phalanx-ledger-3")
+        later._store.run("UPDATE meta SET value = $1 WHERE name = 'format'", b"phalanx-ledger-99")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     expected = {
         "text": "some other file",

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``phalanx init`` looks at (``columns``, ``table``; ``scales``: words that have an order),
-and what it proposes (``proposal``; ``choice``: a method by the ``use`` of the table; ``quoting``: as TOML has it).
+"""What ``phalanx init`` looks at (``columns``, ``table``; ``scales``: words that have an order;
+``dictionary``: attributes and codes that are well known), and what it proposes (``proposal``;
+``choice``: a method by the ``use`` of the table; ``quoting``: as TOML has it).
 """

@@ -95,7 +95,7 @@ def _ranges(distinct: Collection[str]) -> tuple[str, ...]:
     none is a range.
     """
     few = sorted(distinct) if len(distinct) <= _OLDEST // min(_WIDTHS) + 1 else []
-    parts = next((found for value in few if (found := _RANGE.fullmatch(value))), None)
+    parts = next((match for value in few if (match := _RANGE.fullmatch(value))), None)
     if parts is None:
         return (_UNKNOWN,)
     before, low, between, high, after = parts.groups()
