@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final
 
-_LONGEST: Final = 200
 """So much of a path stands in a sentence."""
 _USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
 EXTRAS: Final[Mapping[str, Sequence[str]]] = {
@@ -116,6 +115,17 @@ def without_passwords(text: str) -> str:
     return _OPTION.sub(r"\1=…", _USER.sub(r"\1…@", text))
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """The beginning of a long text. Passwords are taken out first: nobody would know one that is cut
+    in the middle.
+
+    >>> shortened("postgresql://ann:secret@db", 20)
+    'postgresql://…@db'
+    """
+    text = without_passwords(text)
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def unusable(error: OSError) -> str:
     """What is wrong with a path that no system takes, or a folder that may not be entered: nothing
     of ours, and no more is quoted than the path.
@@ -123,10 +133,9 @@ def unusable(error: OSError) -> str:
     >>> unusable(PermissionError(13, "Permission denied", "out/x"))
     "'out/x' cannot be used (permission denied); check it, or name another one."
     """
-    path = "a file" if error.filename is None else repr(str(error.filename))
-    short = path if len(path) <= _LONGEST else f"{path[:_LONGEST]}…"
+    path = "a file" if error.filename is None else shortened(repr(str(error.filename)))
     why = (error.strerror or "input/output error").lower()
-    return without_passwords(f"{short} cannot be used ({why}); check it, or name another one.")
+    return without_passwords(f"{path} cannot be used ({why}); check it, or name another one.")
 
 
 def lower_to(parameter: str, highest: float) -> str:

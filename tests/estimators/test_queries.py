@@ -173,3 +173,15 @@ def test_expressions_that_cannot_be_asked(expression: pl.Expr) -> None:
     """What no release can answer is refused, and not answered as something else."""
     with pytest.raises(ReleaseError):
         read_expression(expression)
+
+
+def test_a_password_that_is_cut_off_is_not_told() -> None:
+    """What is quoted of a long query is short, and a url in it has lost its password before."""
+    with pytest.raises(ReleaseError, match=r"postgresql://…@db") as refused:
+        read_query(
+            "count(*) where a similar to postgresql://ann:pw9secret@db/x?y=[ or " + "b " * 99
+        )
+    assert "pw9" not in str(refused.value)
+    with pytest.raises(ReleaseError, match="no SQL that can be read") as refused:
+        read_query("count(*) where nobody similar to postgresql://ann:pw9secret-longer@db/x?y=[")
+    assert "pw9" not in str(refused.value)

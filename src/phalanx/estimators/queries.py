@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from phalanx.errors import ReleaseError, require_extra
+from phalanx.errors import ReleaseError, require_extra, shortened
 from phalanx.estimators.conditions import (
     Aggregate,
     All,
@@ -242,4 +242,4 @@ def _refusal(what: str) -> ReleaseError:
 
 
 def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:59] + "…")
+    return repr(shortened(text, 60))

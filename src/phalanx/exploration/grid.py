@@ -9,15 +9,13 @@ from math import prod
 from typing import Any, Final
 
 from phalanx.data.schema import Schema
-from phalanx.errors import PlanError, did_you_mean
+from phalanx.errors import PlanError, did_you_mean, shortened
 from phalanx.methods.base import KNOWN, make, offers
 
 Section = Mapping[str, Any]
 """What stands under ``[method]``: the name and the parameters."""
 
 _MOST: Final = 200
-_LONGEST: Final = 200
-"""So much of a text stands in a sentence."""
 
 
 def sections(
@@ -57,11 +55,7 @@ def _check_size(points: int) -> None:
 def _check_name(name: str, asked: str) -> None:
     if name not in KNOWN:
         hint = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
-        raise PlanError(f"--try {_cut(asked)!r} names no method{hint}")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        raise PlanError(f"--try {shortened(asked)!r} names no method{hint}")
 
 
 def label(section: Section) -> str:
@@ -116,7 +110,7 @@ def _combined(text: str, plan_section: Section) -> Iterator[Section]:
         key, equals, listed = word.partition("=")
         if not (key and equals and listed) or key == "name":
             raise PlanError(
-                f"--try {_cut(text)!r} has the word {_cut(word)!r}, which is no parameter; write it"
+                f"--try {shortened(text)!r} has the word {shortened(word)!r}, which is no parameter; write it"
                 " as key=value,value."
             )
         values[key] = [_value(each) for each in dict.fromkeys(listed.split(","))]
