@@ -137,7 +137,7 @@ def test_without_an_identifier_one_release_is_protected():
     assert tomllib.loads(propose_plan("x.csv", profile(frame), "x"))["method"] == {
         "name": "mondrian",
         "k": 5,
-        "l": 4,
+        "l": 3,
     }
 
 

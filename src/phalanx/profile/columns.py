@@ -132,19 +132,15 @@ def counted(
         values = values.cast(pl.String)
     counts = values.alias("value").value_counts()
     missing = values.null_count()
-    coded = _coded(values) if values.dtype == pl.String else 0
-    aside = counts.filter(is_listed(counts["value"], not_applicable or ()))
-    counts = counts.filter(~counts["value"].is_in(aside["value"].implode(), nulls_equal=True))
-    perhaps = (
-        counts.filter(
-            counts["value"]
-            .str.strip_chars()
-            .str.to_lowercase()
-            .is_in(AMONG_NUMBERS if coded else NOT_APPLICABLE)
-        )
-        if values.dtype == pl.String and not_applicable is None
-        else counts.clear()
-    )
+    coded = _coded(counts, rows - missing) if values.dtype == pl.String else 0
+    aside = perhaps = counts.clear()
+    if not_applicable:
+        listed = is_listed(counts["value"], not_applicable)
+        aside, counts = counts.filter(listed), counts.filter(~listed)
+    elif not_applicable is None and values.dtype == pl.String:
+        words_for_none = AMONG_NUMBERS if coded else NOT_APPLICABLE
+        plain = pl.col("value").str.strip_chars().str.to_lowercase()
+        perhaps = counts.filter(plain.is_in(words_for_none))
     distinct = counts.height - (missing > 0)
     discrete = values.dtype.is_integer() or values.dtype == pl.String
     return ColumnProfile(
@@ -155,8 +151,8 @@ def counted(
         missing=missing,
         most_frequent=int(counts["count"].max() or 0),  # type: ignore[arg-type]
         near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
-        prefix=_prefix(values, name) if discrete else (),
-        scale=scale_of(values),
+        prefix=_prefix(counts["value"], name) if discrete else (),
+        scale=scale_of(counts["value"]),
         coded=coded,
         inapplicable=int((aside if len(aside) else perhaps)["count"].sum()),
         not_applicable=tuple(aside["value"].to_list()),
@@ -197,23 +193,26 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
     )
 
 
-def _coded(texts: pl.Series) -> int:
-    """How many texts are none of the numbers that most are; 0 where they are of many kinds."""
-    others = texts.filter(texts.is_not_null() & texts.cast(pl.Float64, strict=False).is_null())
-    few = 2 * len(others) < len(texts) - texts.null_count() and others.n_unique() <= _MOST_CODES
-    return len(others) if few else 0
+def _coded(counts: pl.DataFrame, texts: int) -> int:
+    """How many of so many texts, given as they are counted, are none of the numbers that most are; 0
+    where they are of many kinds.
+    """
+    value = pl.col("value")
+    others = counts.filter(value.is_not_null() & value.cast(pl.Float64, strict=False).is_null())
+    rows = int(others["count"].sum())
+    return rows if 2 * rows < texts and others.height <= _MOST_CODES else 0
 
 
-def _prefix(values: pl.Series, name: str) -> tuple[int, ...]:
+def _prefix(distinct: pl.Series, name: str) -> tuple[int, ...]:
     """Of postal codes and of ICD-10 codes, all of one length: digit by digit, and an ICD code by its
     category and its letter.
     """
-    codes = values.drop_nulls().cast(pl.String).unique()
+    codes = distinct.drop_nulls().cast(pl.String)
     lengths = codes.str.len_chars().unique().to_list()
     if len(lengths) != 1 or not 3 <= lengths[0] <= 10:
         return ()
     if words(name) & _POSTAL:
         return (*range(lengths[0], 1, -1), 0)
-    if values.dtype == pl.String and codes.str.contains(_ICD).all():
+    if distinct.dtype == pl.String and codes.str.contains(_ICD).all():
         return tuple(dict.fromkeys((lengths[0], 3, 1, 0)))
     return ()

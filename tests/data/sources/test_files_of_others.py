@@ -210,6 +210,20 @@ def test_a_far_cell_is_no_large_table(tmp_path, monkeypatch) -> None:
         read_source(small)
 
 
+@pytest.mark.parametrize("place", ["ZZZZ2", "zzzz2", "A1048577", "XFE2"])
+def test_a_cell_beyond_any_sheet_is_no_table(tmp_path, place) -> None:
+    """A reference that Excel does not have is refused before there is room for all before it."""
+    small = workbook(tmp_path / "t.xlsx", [["a"], [1]])
+    with (
+        zipfile.ZipFile(small) as whole,
+        zipfile.ZipFile(tmp_path / "u.xlsx", "w", zipfile.ZIP_DEFLATED) as bent,
+    ):
+        for name in whole.namelist():
+            bent.writestr(name, whole.read(name).replace(b'r="A2"', f'r="{place}"'.encode()))
+    with pytest.raises(SourceError, match="not a whole Excel file"):
+        read_source(tmp_path / "u.xlsx")
+
+
 @pytest.mark.parametrize("kind", ["sav", "dta"])
 def test_a_file_that_declares_too_much_is_not_read(tmp_path, monkeypatch, kind) -> None:
     """Rows and widths stand in its head, and are compared with its size and the memory first."""

@@ -15,7 +15,10 @@ from phalanx.data.sources.csv_files import inferred
 from phalanx.data.sources.reading import check_size, malformed, refusing
 from phalanx.errors import SourceError, require_extra
 
-_REFERENCE: Final = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_REFERENCE: Final = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
+_COLUMNS: Final = 1 << 14
+_ROWS: Final = 1 << 20
+"""So large is a sheet at most, in Excel."""
 _PART: Final = 1 << 22
 _LONGEST_REFERENCE: Final = 64
 _ALWAYS_UNPACKED: Final = 1 << 28
@@ -120,7 +123,9 @@ def _check_cells(path: Path) -> None:
             for data in _unpacked(path, packed, part):
                 for letters, digits in _REFERENCE.findall(rest + data) if is_sheet else ():
                     rows = max(rows, int(digits))
-                    width = max(width, _number(letters))
+                    width = max(width, _number(letters.upper()))
+                if rows > _ROWS or width > _COLUMNS:
+                    raise malformed(path, "Excel")
                 rest = data[-_LONGEST_REFERENCE:]
             check_size(path, rows * width, rows * width * _CELL)
 
