@@ -152,6 +152,8 @@ WRONG = [
     ("path =", 'url = "sqlite:///x"\npath =', r"\[source\] needs either path, or url"),
     ("to =", 'formats = ["xlsx"]\nto =', r"\[publish\] formats must be 'parquet' or 'csv'"),
     ("to =", "formats = []\nto =", r"\[publish\] formats must not be empty"),
+    ('"releases/"', '"postgresql:/ann:pw@db/x"', r"\[publish\] has the ':' and '@' of a database"),
+    ('"releases/"', '"postgresql/ann:pw@x"', r"\[publish\] has the ':' and '@' of a database's"),
     ("drop =", 'missing = "ignore"\ndrop =', r"\[schema\] missing must be 'refuse' or 'value'"),
     (
         "drop =",

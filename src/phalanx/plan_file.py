@@ -169,6 +169,12 @@ class PublishSection(_Section):
         default=["parquet"], min_length=1, description="What the tables are written as."
     )
 
+    @model_validator(mode="after")
+    def _a_folder(self) -> Self:
+        if "@" in self.to.partition(":")[2]:
+            raise ValueError("has the ':' and '@' of a database's address in to; name a folder")
+        return self
+
 
 class LedgerSection(_Section):
     """The private record of series."""

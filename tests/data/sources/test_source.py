@@ -151,6 +151,8 @@ def test_missing_values_in_the_last_column_are_not_short_rows(tmp_path):
     """A row that ends in its separator is whole, quoted or not."""
     assert read_source(csv_of(tmp_path, "a,b\n1,\n2,3\n")).rows() == [(1, None), (2, 3)]
     assert read_source(csv_of(tmp_path, 'a,b\n"1",\n2,3\n')).rows() == [(1, None), (2, 3)]
+    long = f'a,b\n"{"x" * 140_000}",\n"y",3\n'  # more than the module csv takes at first
+    assert read_source(csv_of(tmp_path, long))["b"].to_list() == [None, 3]
 
 
 def test_a_missing_file_names_its_neighbour(tmp_path):

@@ -254,13 +254,17 @@ def _is_short(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
 
 def _first_wrong(data: bytes, separator: str, width: int) -> tuple[int, int] | None:
     """Line and number of fields of the first row that has not ``width`` of them."""
-    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
-    start = 1
-    for row in reader:
-        if len(row) != width:
-            return start, len(row)
-        start = reader.line_num + 1
-    return None
+    longest = csv.field_size_limit(len(data) + 1)  # which belongs to the process
+    try:
+        reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
+        start = 1
+        for row in reader:
+            if len(row) != width:
+                return start, len(row)
+            start = reader.line_num + 1
+        return None
+    finally:
+        csv.field_size_limit(longest)
 
 
 def _explained(data: bytes, file: str, separator: str, width: int) -> SourceError:
