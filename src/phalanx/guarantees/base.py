@@ -127,8 +127,9 @@ class Guarantee(Protocol):
     """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the
     group ``phalanx.guarantees``.
 
-    It may be ``Followed``, ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
-    names of it, each with the parameters that it stands for; each needs an entry point of its own.
+    It may be ``Followed``, ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has
+    some, are other names of it, each with the parameters that it stands for; each needs an entry
+    point of its own.
     ``hides``: what it says that nobody is certain of, of ``records`` (whose is which) and
     ``values``; ``of_values``: whether it is about sensitive values, as one that hides them is, so
     that it is checked without the persons whose value is not applicable; ``over_series``: whether
