@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import math
-import random
 import re
 import signal
 import sys
@@ -64,6 +63,20 @@ def survivors() -> dict[tuple[str, str, str], str]:
             (entry["file"], entry["before"], entry["after"]): entry["why"]
             for entry in tomllib.load(file).get("survivor", [])
         }
+
+
+def sample(able: Sequence[Mutation], seed: int) -> list[Mutation]:
+    """The mutants in an order that the seed decides for each by itself: where the source changes
+    elsewhere, the others keep their places.
+    """
+    seen: Counter[tuple[str, str, str]] = Counter()
+
+    def place(mutation: Mutation) -> bytes:
+        seen[mutation.key] += 1
+        named = json.dumps([seed, *mutation.key, seen[mutation.key]])
+        return hashlib.sha256(named.encode()).digest()
+
+    return sorted(able, key=place)
 
 
 def files_of(places: Sequence[str]) -> list[Path]:
@@ -283,7 +296,7 @@ def main(words: Sequence[str]) -> int:
         description="Random small changes of the source, and whether a test notices each.",
     )
     parser.add_argument("number", nargs="?", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=14)
+    parser.add_argument("--seed", type=int, default=16)
     parser.add_argument(
         "--only",
         default="",
@@ -304,8 +317,7 @@ def main(words: Sequence[str]) -> int:
         for m in everything
         if re.search(options.only, f"{m.file}:{m.first} {m.before} -> {m.after}")
     ]
-    random.Random(options.seed).shuffle(able)
-    chosen = able[: options.number]
+    chosen = sample(able, options.seed)[: options.number]
     said(f"{len(chosen)} of {len(able)} mutants of {', '.join(PACKAGES)}; seed {options.seed}")
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is stopped, too

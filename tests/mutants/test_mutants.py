@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants.__main__ import between, sources, survivors
+from mutants.__main__ import between, sample, sources, survivors
 from mutants.mutations import OPERATORS, mutated, mutations
 
 HERE = Path(__file__).parent
@@ -76,6 +76,14 @@ def test_listed_survivors_are_there() -> None:
     there = {m.key for file, text in sources() if file in files for m in mutations(file, text)}
     assert set(listed) <= there
     assert all(len(why.split()) > 3 for why in listed.values())
+
+
+def test_a_sample_stays_where_the_source_changes_elsewhere() -> None:
+    one = mutations("one.py", "x = 1\ny = 2\ny = 2\nz = a < b\n")
+    other = mutations("one.py", "w = 7\nx = 1\ny = 2\ny = 2\nz = a < b\n")
+    kept = [m.key for m in sample(list(other), 3) if "7" not in m.before]
+    assert kept == [m.key for m in sample(list(one), 3)]
+    assert kept != [m.key for m in sample(list(one), 4)]
 
 
 def test_the_interval_is_wilsons() -> None:
