@@ -598,15 +598,22 @@ def test_there_is_source_to_check() -> None:
     assert len(FILES) > 20
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_test_says_what_is_promised(path: Path) -> None:
+@cache
+def tests() -> dict[str, ast.Module]:
+    """Every file of tests, read and parsed once."""
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in TESTS}
+
+
+def test_every_test_says_what_is_promised() -> None:
     """Every test has a docstring that says what it promises."""
-    tests = [
-        node
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
-    ]
-    assert [test.name for test in tests if not ast.get_docstring(test)] == []
+    assert [
+        f"{place}::{node.name}"
+        for place, tree in tests().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test")
+        and not ast.get_docstring(node)
+    ] == []
 
 
 def folders_of(path: Path) -> list[str]:
@@ -624,12 +631,11 @@ def clocks(tree: ast.Module) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_test_reads_a_clock(path: Path) -> None:
+def test_no_test_reads_a_clock() -> None:
     """How long something takes says more about the machine than about the source: benchmarks/
     times, and tests/support/work.py counts.
     """
-    assert clocks(ast.parse(path.read_text())) == []
+    assert [f"{place}:{line}" for place, tree in tests().items() for line in clocks(tree)] == []
 
 
 def test_a_clock_is_seen() -> None:

@@ -185,11 +185,12 @@ def test_a_form_of_the_studio_changes_the_plan(studio: Studio) -> None:
     assert studio.place.plan_text() != PLAN
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "odd"])
 @pytest.mark.parametrize("path", PATHS)
-def test_no_method_gets_around(studio: Studio, path: str, method: str) -> None:
+def test_no_method_gets_around(studio: Studio, path: str) -> None:
     """Whatever the method, what is not read is refused without the headers of our own page."""
-    assert studio.inside().request(method, plain(path)).status_code == 403
+    browser = studio.inside()
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "odd"):
+        assert browser.request(method, plain(path)).status_code == 403, method
 
 
 def test_what_is_read_changes_nothing(studio: Studio) -> None:

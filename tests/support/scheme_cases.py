@@ -9,7 +9,7 @@ from math import exp
 
 import polars as pl
 from hypothesis import strategies as st
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv
 
 from naive.private_schemes import Grid, Nodes
 from phalanx.data.hierarchies.hierarchy import Prefix, Tree
@@ -90,8 +90,10 @@ def odds_keep(here: Counter, there: Counter, epsilon: Fraction, alarm: float = 1
     each = alarm / (4 * len(here | there))
 
     def exceeds(a, b):
-        low = {x: beta.ppf(each, n, a.total() - n + 1) for x, n in a.items()}
-        high = {x: beta.isf(each, b[x] + 1, b.total() - b[x]) if b[x] < b.total() else 1 for x in a}
+        low = {x: betaincinv(n, a.total() - n + 1, each) for x, n in a.items()}
+        high = {
+            x: betainccinv(b[x] + 1, b.total() - b[x], each) if b[x] < b.total() else 1 for x in a
+        }
         return any(low[x] > exp(epsilon) * high[x] for x in a)
 
     return not (exceeds(here, there) or exceeds(there, here))

@@ -10,8 +10,6 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import CategoricalNB
 
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
@@ -82,6 +80,8 @@ def test_propensity() -> None:
     """0 for the same table, near 1/4 for tables without a value in common, and what another package
     finds in between.
     """
+    from sklearn.linear_model import LogisticRegression
+
     _, one, other = coded()
     assert propensity(one, one) == pytest.approx(0, abs=1e-12)
     assert propensity({"a": np.zeros(50, np.int64)}, {"a": np.ones(50, np.int64)}) > 0.24
@@ -104,6 +104,8 @@ def test_propensity() -> None:
 
 def test_accuracy() -> None:
     """Naive Bayes names what another package's names, on bins that both know."""
+    from sklearn.naive_bayes import CategoricalNB
+
     bins, one, other = coded()
     names = ["a", "c"]
     model = CategoricalNB(alpha=1, min_categories=[bins.size(n) for n in names]).fit(

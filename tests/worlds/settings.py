@@ -10,7 +10,7 @@ it, or says that a registered person is absent).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -153,16 +153,18 @@ def passing(
 
 def orders(values: Sequence[Value]) -> list[tuple[Value, ...]]:
     """All different orders of these values."""
-    if not values:
-        return [()]
-    kinds = sorted(set(values), key=repr)
-    return [(first, *rest) for first in kinds for rest in orders(_less(values, first))]
+    return list(_orders(tuple(sorted(values, key=repr))))
 
 
-def _less(values: Sequence[Value], one: Value) -> list[Value]:
-    left = list(values)
-    left.remove(one)
-    return left
+@cache
+def _orders(values: tuple[Value, ...]) -> list[tuple[Value, ...]]:
+    """Those of values that are sorted."""
+    places = {value: place for place, value in enumerate(values)}
+    return [
+        (first, *rest)
+        for first, place in places.items()
+        for rest in _orders(values[:place] + values[place + 1 :])
+    ] or [()]
 
 
 def _lasting(releases: Sequence[tuple[tuple[int, ...], Sequence[tuple[Value, ...]]]]) -> Setting:

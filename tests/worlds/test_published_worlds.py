@@ -100,12 +100,15 @@ def test_chances_of_a_private_choice_are_those_of_the_draws():
     assert not agrees(exact, [other.among(scores) for _ in range(2000)])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_method_states_of_itself_what_is_claimed(case):
+def test_a_method_states_of_itself_what_is_claimed():
     """The manifest says whether its promise holds against who knows the method: as the line claims,
     or the line says why it is about something else.
     """
-    assert (case.made().holds_if_method_known == case.claimed) == (not case.differs)
+    assert [
+        str(case)
+        for case in CASES
+        if (case.made().holds_if_method_known == case.claimed) == bool(case.differs)
+    ] == []
 
 
 def test_every_option_is_asked_or_has_a_reason():
