@@ -1,30 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every sentence of ``sentences.toml`` about the first hour has tests that are there and run."""
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.running import running
+from support.sentences import faults, sentences
 
-ROOT = Path(__file__).resolve().parents[2]
 HOW_MANY = 20
-SENTENCES: Sequence[Mapping[str, Any]] = tomllib.loads(
-    (Path(__file__).parent / "sentences.toml").read_text(encoding="utf-8")
-)["sentence"]
-
-
-def faults(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The tests of an entry that are not there or never run, and an entry that has none."""
-    if not entry.get("tests"):
-        yield "no test"
-    for test in entry.get("tests", []):
-        file, _, name = test.partition("::")
-        if name not in running(ROOT / file):
-            yield f"no such test, or one that never runs: {test}"
+SENTENCES = sentences(Path(__file__).parent)
 
 
 def test_all_sentences_are_there() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from phalanx.studio.app import ACTIONS, PAGES
+from phalanx.studio.app import ACTIONS, ASKED, PAGES
 from phalanx.studio.door import HEADERS, MOST_BYTES
 from phalanx.studio.rendering import STATIC, static
 from support.studio_cases import HOST, OWN, PLAN, Studio, opened, studio_on
@@ -30,7 +30,7 @@ WRONG_HOSTS = [
     "2130706433:8765",
     "",
 ]
-PATHS = ["/", *PAGES, *ACTIONS, *(f"/static/{name}" for name in STATIC)]
+PATHS = ["/", *PAGES, *ASKED, *ACTIONS, *(f"/static/{name}" for name in STATIC)]
 
 
 @pytest.fixture

@@ -24,6 +24,36 @@ def with_hierarchy(declared: str) -> str:
 
 
 @pytest.mark.parametrize("file", TREES)
+def test_a_hierarchy_is_taken_from_a_file(tmp_path: Path, file: str) -> None:
+    """Its classes are counted before it is written down; then the plan names the file."""
+    (tmp_path / file).write_text(TREES[file])
+    with opened(tmp_path) as (studio, browser):
+        assert f'value="{file}"' in browser.get(f"{COLUMN}?kind=file").text or "toml" in file
+        page = studio.send(browser, f"{COLUMN}/classes", kind="file", levels=file).text
+        assert "It covers every value" in page
+        assert file not in studio.place.plan_text()
+        form = {"stamp": studio.place.stamp(), "kind": "file", "levels": file}
+        assert studio.send(browser, COLUMN, **form).status_code == 303
+        assert f'sex = {{tree = "{file}"}}' in studio.place.plan_text()
+        assert browser.get(f"{COLUMN}.json").json()["opened"] == file
+        for wrong in ("", "gone.csv", "people.csv"):
+            page = studio.send(browser, f"{COLUMN}/classes", kind="file", levels=wrong).text
+            assert "Not yet" in page, wrong
+
+
+def test_a_tree_of_many_lines_is_counted(tmp_path: Path) -> None:
+    """More lines than an address holds are counted and written."""
+    codes = pl.Series([f"code {i} of a long list of codes" for i in range(3000)])
+    frame = people(3000).with_columns(sex=codes)
+    tree = "\r\n".join(f"{code};{code[:6]}…;*" for code in codes)
+    with opened(tmp_path, frame=frame) as (studio, browser):
+        page = studio.send(browser, f"{COLUMN}/classes", kind="tree", levels=tree).text
+        assert "It covers every value" in page
+        form = {"stamp": studio.place.stamp(), "kind": "tree", "levels": tree}
+        assert studio.send(browser, COLUMN, **form).status_code == 303
+
+
+@pytest.mark.parametrize("file", TREES)
 def test_a_hierarchy_of_a_file_is_opened_again(tmp_path: Path, file: str) -> None:
     """Its paths stand on the page with their classes, and the plan is as it was until it is
     written; then the paths stand in the plan.

@@ -93,6 +93,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
     the pages wrote, published from the command line's door, gives a release that verifies.
     """
     write(table(whose), tmp_path / "people.csv")
+    write(table(whose).sample(fraction=0.8, seed=1), tmp_path / "other.csv")
     m, rows = ("3", 240) if whose == "people" else ("2", 3874)
     with served(Place(tmp_path / "plan.toml")) as addresses:
         page = enter(chromium, addresses[-1], viewport={"width": 1000, "height": 750})
@@ -112,6 +113,13 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         picture(page, "studio-promise")
         page.click("#offer-m-invariance button")
         page.wait_for_load_state()
+        page.click("nav >> text=Explore")
+        page.check("input[value=other]")
+        page.fill("#source", "other.csv")
+        page.click("text=Try on this")
+        page.wait_for_url("**/explore")
+        page.locator("#step-m").press("Home")
+        shown(page, "#estimate").to_contain_text("1/2")
         page.goto(f"{page.origin}/publish")
         page.check("input[name=sure]")
         page.click("button:has-text('Publish release 1')")
@@ -478,6 +486,22 @@ def test_a_window_moves_with_both_tables(chromium: Any, published: Any) -> None:
     group = page.locator("table.beside tbody a >> nth=0").inner_text()
     shown(page, "#group h2").to_have_text(f"Why these rows are together: group {group}")
     shown(page, "#group table").to_contain_text(str(original[1]))
+
+
+def test_what_columns_tell_is_counted_at_a_click(chromium: Any, published: Any) -> None:
+    """Each column that somebody is said to know changes who is found, and not the plan."""
+    studio, addresses = published
+    before = studio.place.plan_text()
+    page = enter(chromium, addresses[-1])
+    page.goto(f"{page.origin}/data")
+    shown(page, "#risk tbody tr").to_have_count(2)
+    page.check("input[name='knows.3']")
+    shown(page, "#risk tbody tr").to_have_count(3)
+    shown(page, "#risk").to_contain_text("knows age, sex, diagnosis of a person")
+    page.uncheck("input[name='knows.1']")
+    shown(page, "#risk tbody tr").to_have_count(2)
+    assert studio.place.plan_text() == before
+    assert page.complaints == []
 
 
 def test_classes_are_counted_as_one_types(chromium: Any, published: Any) -> None:

@@ -164,6 +164,8 @@ class Offer:
     """
     open: str
     """What it does not hide."""
+    assumes: str = ""
+    """What must be so for the promise to hold, beside what is said of every method."""
     asked: Sequence[Asked]
     needs_sensitive: bool = False
     """Whether it is for nothing where no attribute is sensitive."""

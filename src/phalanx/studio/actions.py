@@ -92,7 +92,7 @@ def hierarchy(place: Place, index: int, form: Form) -> str:
     declared = data.parsed(form.get("kind", ""), form.get("levels", ""))
     if declared:
         values = place.table().frame.get_column(name)
-        data.levels(declared, values)
+        data.levels(declared, values, place.plan_path.parent)
     planfile.change(
         place, form.get("stamp", ""), lambda plan: planfile.set_hierarchy(plan, name, declared)
     )
@@ -233,7 +233,11 @@ def original(place: Place, series: str, number: int, form: Form) -> str:
 def verify(place: Place, series: str, number: int, form: Form) -> str:
     """Begin to check a release, and those before it, from their files."""
     entries = place.up_to(series, number)
-    arguments = {"folders": [e.folder for e in entries], "ledger": place.ledger_url()}
+    arguments = {
+        "folders": [e.folder for e in entries],
+        "ledger": place.ledger_url(),
+        "digest": entries[-1].digest,
+    }
     title = f"Check of release {number} of {series}"
     job = place.jobs.start("verify", title, arguments, about=(series, number))
     return f"/work/{job.number}"
@@ -273,7 +277,7 @@ def attack(place: Place, series: str, number: int, form: Form) -> str:
     name = form.get("adversary", "")
     if name not in KNOWN:
         raise PlanError("there is no such adversary; choose one of the page.")
-    arguments = attack_page.arguments(place, series, number, name)
+    arguments = attack_page.arguments(place, series, number, name, form)
     title = f"{name} against release {number} of {series}"
     job = place.jobs.start("attack", title, arguments, about=(series, number))
     return f"/work/{job.number}"

@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from phalanx.errors import PhalanxError, unusable
 from phalanx.studio import actions, rendering
-from phalanx.studio.door import Door
+from phalanx.studio.door import SAFE, Door
 from phalanx.studio.pages import (
     attack,
+    beside,
     checking,
     compare,
     data,
@@ -48,11 +49,15 @@ PAGES: Final[Mapping[str, tuple[str, Make]]] = {
     "/verify": ("checking", checking.page),
     "/work/{work:int}": ("work", publishing.work),
     f"{_RELEASE}/compare": ("compare", compare.page),
-    f"{_RELEASE}/compare/rows": ("beside", compare.rows),
+    f"{_RELEASE}/compare/rows": ("beside", beside.rows),
     f"{_RELEASE}/attack": ("attack", attack.page),
     f"{_RELEASE}/handover": ("handover", handover.page),
 }
 """By address: the template, and the function of the plan and the ledger that fills it."""
+ASKED: Final[Mapping[str, tuple[str, Make]]] = {
+    "/data/column/{index:int}/classes": ("column", data.hierarchy),
+}
+"""Pages of what a form says, which is too long for an address, or is a path; they change nothing."""
 ACTIONS: Final[Mapping[str, Do]] = {
     "/data/bring": actions.bring,
     "/data/source": actions.source,
@@ -85,6 +90,7 @@ def make_app(place: Place, host: str, announce: Callable[[str], None]) -> Door:
     for path, (template, make) in PAGES.items():
         routes.append(Route(path, _page(place, template, make)))
         routes.append(Route(f"{path}.json", _page(place, None, make)))
+    routes += [Route(path, _page(place, *of), methods=["POST"]) for path, of in ASKED.items()]
     routes += [Route(path, _action(place, do), methods=["POST"]) for path, do in ACTIONS.items()]
     for audience, path in handover.REPORTS_SHOWN.items():
         shown = partial(handover.report, place, audience=audience)
@@ -100,7 +106,7 @@ def make_app(place: Place, host: str, announce: Callable[[str], None]) -> Door:
 
 def _page(place: Place, template: str | None, make: Make) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        query = dict(request.query_params)
+        query = dict(request.query_params) if request.method in SAFE else await _form(request)
 
         def shown() -> Response:
             fields = make(place, query=query, **request.path_params)
@@ -115,15 +121,20 @@ def _page(place: Place, template: str | None, make: Make) -> Endpoint:
 
 def _action(place: Place, do: Do) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        body = (await request.body()).decode("utf-8", errors="replace")
-        try:
-            form = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=200))
-        except ValueError:
-            raise PhalanxError("the form has too many fields; look at the page again.") from None
+        form = await _form(request)
         to = await run_in_threadpool(lambda: do(place, form=form, **request.path_params))
         return RedirectResponse(to, status_code=303)
 
     return endpoint
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """What a form says."""
+    body = (await request.body()).decode("utf-8", errors="replace")
+    try:
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=2000))
+    except ValueError:
+        raise PhalanxError("the form has too many fields; look at the page again.") from None
 
 
 def _alone(text: Callable[..., str]) -> Endpoint:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of figures: the templates, the numbers as a person's language writes them, the style."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -74,7 +75,8 @@ def _templates() -> "Environment":
     environment.filters |= {
         "number": pass_context(lambda context, n: number(n, german=context["_german"])),
         "percent": pass_context(lambda context, n: percent(n, german=context["_german"])),
-        "picture": Markup,
+        "sentence": pass_context(lambda context, s: sentence(s, german=context["_german"])),
+        "picture": pass_context(lambda context, s: _picture(s, german=context["_german"])),
     }
     return environment
 
@@ -90,6 +92,28 @@ def number(value: float | None, *, german: bool) -> str:
     whole = isinstance(value, int) or float(value).is_integer()
     shown = f"{value:,.0f}" if whole else f"{value:,.4g}" if abs(value) < 1 else f"{value:,.1f}"
     return shown.translate(str.maketrans(",.", ".,")) if german else shown
+
+
+_FIGURE: Final = re.compile(
+    r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+(?= ?%| to [\d.,]+ ?%))(?!\w)"
+)
+"""Thousands, and parts of a hundred; what else has a point may be a value of the table."""
+
+
+def sentence(text: object, *, german: bool) -> str:
+    """A sentence or a picture that was made in English, with its figures as the language has them.
+
+    >>> sentence("1,234 rows, 6.2 % (3.8 to 10.1 %) of code 401.9", german=True)
+    '1.234 rows, 6,2 % (3,8 to 10,1 %) of code 401.9'
+    """
+    turned = str.maketrans(",.", ".,")
+    return _FIGURE.sub(lambda of: of[0].translate(turned), str(text)) if german else str(text)
+
+
+def _picture(svg: str, *, german: bool) -> Markup:
+    """A picture of ours, in which every text is escaped already."""
+    texts = re.sub(r"(?<=>)[^<]+(?=<)", lambda of: sentence(of[0], german=german), svg)
+    return Markup(texts)  # noqa: S704 - the charts escape what they show
 
 
 def percent(share: float | None, *, german: bool) -> str:

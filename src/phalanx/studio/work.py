@@ -14,6 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
+from phalanx.adversaries.base import Attack
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
@@ -22,12 +25,15 @@ from phalanx.errors import PhalanxError, PlanError, ReleaseError, unusable
 from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
 from phalanx.plan import Plan
-from phalanx.report import pictures
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
+from phalanx.studio import findings
 from phalanx.verification import gather_evidence, verify, verify_table
 
 Step = Callable[[str], None]
+_MOST_FOUND: Final = 20
+"""So many of the persons whom an adversary found are named."""
 
 
 def check(step: Step, *, plan: str) -> dict[str, Any]:
@@ -82,10 +88,16 @@ def explore(
     return fields | {"picture": picture, "head": head, "rows": rows}
 
 
-def check_again(step: Step, *, folders: Sequence[str], ledger: str) -> dict[str, Any]:
-    """Verify releases from their files, against the ledger."""
+def check_again(step: Step, *, folders: Sequence[str], ledger: str, digest: str) -> dict[str, Any]:
+    """Verify releases from their files, against the ledger; ``digest``: what the last one had when
+    it was published.
+    """
     step("check")
-    return verify(list(folders), ledger=ledger).to_json()
+    fields = verify(list(folders), ledger=ledger).to_json()
+    failed = [check["name"] for check in fields["checks"] if not check["holds"]]
+    finding = {"checks": len(fields["checks"]), "failed": failed}
+    findings.keep(folders[-1], digest, findings.CHECK, finding)
+    return fields
 
 
 def check_foreign(
@@ -124,33 +136,65 @@ def attack(
     ledger: str,
     originals: Sequence[tuple[str, str | None, Sequence[str] | None]],
     identifier: str | None,
+    knows: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Play one adversary, and say what it found: first a sentence, then figures; no person."""
+    """Play one adversary, ``knows`` what it is told, and say what it found: a sentence, figures, and
+    some of the persons whom it found.
+    """
     step("read")
     releases = [Release.read(folder) for folder in folders]
     alone = getattr(KNOWN[adversary], "looks_at", "series") == "release"
+    tables = [_table(release, *of) for release, of in zip(releases, originals, strict=False)]
     evidence, _ = gather_evidence(
         releases,
         ledger=None if alone and identifier is None else ledger,
-        originals=[_table(release, *of) for release, of in zip(releases, originals, strict=False)],
+        originals=tables,
         identifier=identifier,
         persons=not alone,
     )
     step("attack")
-    attack_result = made(adversary).attack(releases, evidence)
+    attack_result = made(adversary, **knows).attack(releases, evidence)
     if not attack_result.persons:
         raise ReleaseError("no person of the original table is in the release; name its own table.")
     step("judge")
     fields: dict[str, Any] = attack_result.to_json()
-    return fields | {
+    finding = {
+        "played": adversary,
+        "adversary": attack_result.adversary,
+        "knows": attack_result.knows,
         "sentence": f"{attack_result.adversary} {attack_result.sentence}.",
         "verdict": verdict(attack_result, releases),
         "breach": "A BREACH" in verdict(attack_result, releases),
-        "tables": [
-            {"header": list(header), "rows": [list(map(str, row)) for row in rows]}
-            for header, rows, _ in attack_result.tables()
-        ],
     }
+    findings.keep(folders[-1], releases[-1].digest, f"{findings.ATTACK}{adversary}", finding)
+    return (
+        fields
+        | finding
+        | {
+            "found": _persons(
+                attack_result, list(zip(releases, tables, strict=False)), evidence, identifier
+            ),
+            "tables": [
+                {"header": list(header), "rows": [list(map(str, row)) for row in rows]}
+                for header, rows, _ in attack_result.tables()
+            ],
+        }
+    )
+
+
+def _persons(
+    found: Attack, tables: Sequence[tuple[Release, Any]], evidence: Evidence, identifier: str | None
+) -> list[str]:
+    """Some of the persons of whom an adversary is certain, and right, by their identifier."""
+    if identifier is None or not {"person", "exposed"} <= {*found.per_person.columns}:
+        return []
+    exposed = found.per_person.filter(pl.col("exposed").cast(pl.Boolean)).select("person")
+    names: list[str] = []
+    for release, table in tables:
+        persons = evidence.microdata[release.number].persons
+        of_table = pl.DataFrame({"person": persons, "name": table[identifier].cast(pl.String)})
+        names += of_table.join(exposed, on="person", how="semi")["name"].to_list()
+    return list(dict.fromkeys(names))[:_MOST_FOUND]
 
 
 def measure(
@@ -176,15 +220,15 @@ def measure(
         [release], ledger=None, originals=[table], identifier=followed, persons=False
     )
     use = Usefulness.of(release, evidence.microdata.get(release.number))
-    drawing = pictures.pairs(use)
-    return fields | {
+    fields |= {
         "pairs": [
             {"attributes": [a, b], "original": round(was, 4), "release": round(now, 4)}
             for a, b, was, now in use.pairs
         ],
-        "picture": "" if drawing is None else drawing.svg,
         "why_no_pairs": use.why_not,
     }
+    findings.keep(folder, release.digest, findings.LOSS, fields)
+    return fields
 
 
 def _table(

@@ -10,6 +10,8 @@ OFFER: Final = Offer(
     promise="Everybody is one of at least {k} persons who look alike; with l, no {it} has more than"
     " 1/l of such a group.",
     open="Anything once a second table about the same persons is published.",
+    assumes="As far as the adversary knows, each value of a group may be anybody's in it; and no "
+    "second table about these persons is published.",
     asked=(
         Asked("k", "k: persons who look alike", "5"),
         Asked(

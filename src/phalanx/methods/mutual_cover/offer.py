@@ -9,6 +9,8 @@ OFFER: Final = Offer(
     table="The table is published once, and must look like the original.",
     promise="Every published value could come from at least 1/delta persons.",
     open="Any {it}; and rows can be found, at a rate that is measured.",
+    assumes="The adversary looks at one value of one release, and does not reason about how the "
+    "rows were made.",
     asked=(
         Asked("delta", "delta: the greatest part of one person, as in 1/6", "1/6", whole=False),
         Asked("k", "k: persons in a group", "6"),

@@ -22,6 +22,8 @@ OFFER: Final = Offer(
     table="The release must be differentially private.",
     promise="Whoever sees the release can hardly tell whether any one row was in the table.",
     open="What a whole population has in common.",
+    assumes="A person has one row, and the number of rows comes from what is public. What the "
+    "adversary knows does not matter.",
     asked=(
         Asked("epsilon", "epsilon: less protects more", "1", whole=False),
         Asked("delta", "delta: how often the bound may fail", "1e-6", whole=False),

@@ -13,6 +13,8 @@ OFFER: Final = Offer(
     promise="Nobody can be linked with any {it} with more than one chance in {l}, over all buckets"
     " in which they may be.",
     open="Values that stand alone in a column.",
+    assumes="As far as the adversary knows, each {it} of a bucket may be anybody's in it; and no "
+    "second table about these persons is published.",
     asked=(Asked("l", "l: one chance in so many", "4", whole=False),),
     needs_sensitive=True,
     tried={"l": (2, 3, 5)},

@@ -3,21 +3,22 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import Field, fields
 from typing import Any
 
 from phalanx.adversaries.opinion import QUESTIONS, question_of
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.ledger import ReleaseEntry
-from phalanx.studio.pages import timeline
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio import findings
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
 
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
     """Every adversary, by the regulator's question that it answers, and what was found so far."""
     entries = place.up_to(series, number)
-    attacks = timeline.attacks(place, series, number)
+    found = findings.kept(entries[-1], findings.ATTACK)
     has_original = {e.number: place.original_source(series, e.number) is not None for e in entries}
     return {
         "series": series,
@@ -25,7 +26,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "known": has_original[number],
         "unknown": [n for n, is_known in has_original.items() if not is_known],
         "questions": [
-            {"question": question, "asks": asks, "adversaries": _of(question, attacks)}
+            {"question": question, "asks": asks, "adversaries": _of(question, found)}
             for question, asks in QUESTIONS.items()
         ],
         "running": [
@@ -33,12 +34,13 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
             for job in place.jobs.of("attack", about=(series, number))
             if job.state == "running"
         ],
-        "by": {
-            "command": command(
+        "by": without_studio(
+            place,
+            command(
                 "attack", "all", *(shown(place, e.folder) for e in entries), "--original", "TABLE"
             ),
-            "python": python(*_lines(place, series, entries)),
-        },
+            *_lines(place, series, entries),
+        ),
     }
 
 
@@ -54,8 +56,8 @@ def _lines(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> list[s
     return [f"print(px.verify({folders!r}, ledger={shown(place, place.ledger_url())!r}).holds)"]
 
 
-def _of(question: str, attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    by_name = {each["adversary"]: each for each in attacks}
+def _of(question: str, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    by_name = {each["played"]: each for each in found}
     adversaries = []
     for name in KNOWN:
         if question_of(name) != question:
@@ -70,13 +72,55 @@ def _of(question: str, attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, A
                     "name": name,
                     "knows": adversary.knows,
                     "looks_at": looks_at,
+                    "asked": [
+                        {
+                            "key": one.name,
+                            "label": one.metadata["help"],
+                            "value": _begins(adversary, one.name),
+                        }
+                        for one in _asked(adversary)
+                    ],
                     "found": by_name.get(name),
                 }
             )
     return adversaries
 
 
-def arguments(place: Place, series: str, number: int, name: str) -> dict[str, Any]:
+def _asked(adversary: Any) -> list[Field[Any]]:
+    """What a person may say of what an adversary knows and does."""
+    return [one for one in fields(adversary) if "help" in one.metadata]
+
+
+def _begins(adversary: Any, key: str) -> str:
+    """How it is played where nobody says more, as a person would write it."""
+    value = getattr(adversary, key)
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    return ", ".join(map(str, value)) if several else "" if value is None else str(value)
+
+
+def knowing(name: str, form: Mapping[str, str]) -> dict[str, Any]:
+    """What a person says that an adversary knows; PlanError where it cannot be. What stands empty
+    is not given.
+    """
+    adversary = made(name)
+    said: dict[str, Any] = {}
+    for one in _asked(adversary):
+        text = form.get(f"asked.{one.name}")
+        if text is None or (text := text.strip()) == _begins(adversary, one.name):
+            continue
+        if isinstance(getattr(adversary, one.name), tuple):
+            said[one.name] = [part.strip() for part in text.split(",") if part.strip()]
+        elif not text:
+            said[one.name] = one.default
+        else:
+            said[one.name] = int(text) if text.isascii() and text.isdecimal() else text
+    made(name, **said)
+    return said
+
+
+def arguments(
+    place: Place, series: str, number: int, name: str, form: Mapping[str, str]
+) -> dict[str, Any]:
     """What the work of an attack is told; PlanError where a table that it needs is not known."""
     entries = place.up_to(series, number)
     if getattr(KNOWN[name], "looks_at", "series") == "release":
@@ -90,4 +134,5 @@ def arguments(place: Place, series: str, number: int, name: str) -> dict[str, An
         "ledger": place.ledger_url(),
         "originals": [(of.source, of.query, of.wave) for of in tables if of is not None],
         "identifier": place.promise(series).get("identifier"),
+        "knows": knowing(name, form),
     }

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PlanError
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.pages.timeline import files
 from phalanx.studio.place import Place
 
@@ -30,14 +30,13 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "columns": [] if given is None or folder else columns(given),
         "bounds": dict(BOUNDS),
         "checked": [job.to_json() for job in place.jobs.of("foreign")],
-        "by": {
-            "command": command("verify", name or "TABLE", *([] if folder else ["--quasi", "…"])),
-            "python": python(
-                f"print(px.verify({name!r}).holds)"
-                if folder
-                else f"print(px.verify_table({name or 'TABLE'!r}, quasi=[…]).checks)"
-            ),
-        },
+        "by": without_studio(
+            place,
+            command("verify", name or "TABLE", *([] if folder else ["--quasi", "…"])),
+            f"print(px.verify({name!r}).holds)"
+            if folder
+            else f"print(px.verify_table({name or 'TABLE'!r}, quasi=[…]).checks)",
+        ),
     }
 
 

@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare: the original beside the release, row by row, as distributions, and as answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from phalanx.errors import PhalanxError, ReleaseError
-from phalanx.ledger import Ledger
+from phalanx.report import pictures
 from phalanx.report.charts import Bars
+from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
-from phalanx.studio.pages import windows
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio import findings
+from phalanx.studio.pages import beside, windows
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place, Table
-
-_MOST_ROWS: Final = 200
-"""So many rows of one group are shown."""
-_SUPPRESSED: Final = 0
-_ROOT: Final = "*"
-"""The name of a hierarchy's root, which says nothing."""
 
 
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
@@ -34,6 +30,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "attribute": query["attribute"] if query.get("attribute") in names else names[0],
         "measured": _measured(place, series, number),
         "rows": None,
+        "why_no_rows": "",
         "group": None,
         "charts": None,
         "questions": [],
@@ -51,23 +48,23 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     fields["questions"] = place.answers.get(key, lambda: questions(release, table, suppressed))
     fields["charts"] = charts(place, release, table, fields["attribute"])
     try:
-        fields |= rows(place, series, number, query)
-        fields["group"] = group(place, release, table, query)
+        fields |= beside.rows(place, series, number, query)
+        fields["group"] = beside.group(place, release, table, query)
     except PhalanxError as error:
         fields["wrong"] = str(error)
     return fields
 
 
-def _by(place: Place, series: str, number: int) -> dict[str, str]:
+def _by(place: Place, series: str, number: int) -> dict[str, str | None]:
     folder = shown(place, place.entry(series, number).folder)
     of = place.original_source(series, number)
     table = "TABLE" if of is None else shown(place, of.source)
-    return {
-        "command": command("measure", folder, "--original", table),
-        "python": python(
-            f"release = px.Release.read({folder!r})", f"print(release.measure({table!r}))"
-        ),
-    }
+    return without_studio(
+        place,
+        command("measure", folder, "--original", table),
+        f"release = px.Release.read({folder!r})",
+        f"print(release.measure({table!r}))",
+    )
 
 
 def _check_columns(release: Release, table: Table) -> None:
@@ -77,139 +74,6 @@ def _check_columns(release: Release, table: Table) -> None:
                 f"the table has no column {attribute.name!r}, which is published; name the table "
                 "that this release was made of."
             )
-
-
-def rows(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
-    """A window of original rows, each beside what was published of the same person."""
-    release, table = place.release(series, number), place.original(series, number)
-    if release.form.kind != "generalized":
-        return {"rows": None}
-    groups = groups_of(place, release, table)
-    boxes = place.answers.get(("boxes", release.digest), lambda: _boxes(release))
-    quasi = [a.name for a in release.form.attribute("quasi")]
-    others = [a.name for a in release.form.attributes if a.role != "quasi"]
-    names = [*quasi, *others]
-    window = windows.rows(table.frame, query, names)
-    first = window["first"] - 1
-    of_rows = groups.slice(first, len(window["rows"])).to_list()
-    beside: list[dict[str, Any]] = []
-    for original, place_ in zip(window["rows"], of_rows, strict=True):
-        if place_ == _SUPPRESSED:
-            beside.append({"group": None, "cells": []})
-            continue
-        published = [*boxes[place_], *original[len(quasi) :]]
-        cells = [
-            {"text": text, "changed": text != before}
-            for text, before in zip(published, original, strict=True)
-        ]
-        beside.append({"group": place_, "cells": cells})
-    return {"rows": window | {"beside": beside}, "series": series, "number": number}
-
-
-def groups_of(place: Place, release: Release, table: Table) -> pl.Series:
-    """The published group of every original row, 0 for a suppressed one."""
-    series, number = release.manifest.series, release.number
-
-    def ask(ledger: Ledger) -> pl.Series:
-        identifier = (ledger.promise(series) or {}).get("identifier")
-        mapping = ledger.groups(series, number)
-        if identifier is None or mapping is None:
-            raise ReleaseError(
-                "who is in which group was not recorded, as the series declares no identifier."
-            )
-        if identifier not in table.frame.columns:
-            raise ReleaseError(f"the table has no column {identifier!r}, which names the persons.")
-        persons = ledger.person_key(series).hash(table.frame[identifier])
-        joined = pl.DataFrame({"person": persons}).join(
-            mapping.unique("person"), on="person", how="left", maintain_order="left"
-        )
-        groups = joined["group"].fill_null(_SUPPRESSED)
-        if int((groups != _SUPPRESSED).sum()) < mapping.height - release.manifest.registered:
-            raise ReleaseError("this is not the table that the release was made of; name that one.")
-        return groups
-
-    key = ("groups", release.digest, table.key)
-    group_ids: pl.Series = place.answers.get(key, lambda: place.with_ledger(ask, pl.Series()))
-    return group_ids
-
-
-def _boxes(release: Release) -> dict[int, list[str]]:
-    """What every group shows of the quasi-identifiers, as text."""
-    quasi = release.form.attribute("quasi")
-    first = release.form.table.unique(release.form.id_column, keep="first")
-    ids = first[release.form.id_column].to_list()
-    texts = [_intervals(first, a.columns) for a in quasi]
-    return dict(zip(ids, map(list, zip(*texts, strict=True)), strict=True))
-
-
-def _intervals(table: pl.DataFrame, columns: Sequence[str]) -> list[str]:
-    """An attribute's published intervals as text: one value where both ends are the same."""
-    if len(columns) == 1:
-        return [str(windows.text(v)) for v in table.get_column(columns[0]).to_list()]
-    low, high = (table.get_column(c).to_list() for c in columns[-2:])
-    node = table.get_column(columns[0]).to_list() if len(columns) == 3 else [None] * len(low)
-    ends = zip(low, high, node, strict=True)
-    return [
-        str(windows.text(b))
-        if a == b
-        else f"{windows.text(n)} ({windows.text(a)} – {windows.text(b)})"
-        if n not in (None, _ROOT)
-        else f"{windows.text(a) or 'missing'} – {windows.text(b)}"
-        for a, b, n in ends
-    ]
-
-
-def group(
-    place: Place, release: Release, table: Table, query: Mapping[str, str]
-) -> dict[str, Any] | None:
-    """Why some rows are together: the box they share, whose rows they are, and what it hides."""
-    if release.form.kind != "generalized" or "group" not in query:
-        return None
-    chosen = windows.number(query, "group", 1, 2**53)
-    form = release.form
-    published = form.table.filter(pl.col(form.id_column) == chosen)
-    if not published.height:
-        raise ReleaseError(f"the release has no group {chosen}; choose one of the rows.")
-    members = table.frame.filter(groups_of(place, release, table) == chosen)
-    quasi = [a.name for a in form.attribute("quasi")]
-    counts = form.counterfeits
-    fakes = 0 if counts is None else counts.filter(pl.col(form.id_column) == chosen)["count"].sum()
-    box = _boxes_of(place, release)[chosen]
-    names = [*quasi, *([form.sensitive] if form.sensitive else [])]
-    return {
-        "group": chosen,
-        "rows": published.height,
-        "persons": members.height,
-        "counterfeits": int(fakes),
-        "box": [
-            {"name": name, "shown": shown_, "here": members.get_column(name).n_unique()}
-            for name, shown_ in zip(quasi, box, strict=True)
-        ],
-        "columns": names,
-        "members": [
-            [windows.text(v) for v in row]
-            for row in zip(
-                *[members.get_column(n).head(_MOST_ROWS).to_list() for n in names], strict=True
-            )
-        ],
-        "sensitive": _sensitive(release, published),
-    }
-
-
-def _boxes_of(place: Place, release: Release) -> dict[int, list[str]]:
-    boxes: dict[int, list[str]] = place.answers.get(
-        ("boxes", release.digest), lambda: _boxes(release)
-    )
-    return boxes
-
-
-def _sensitive(release: Release, published: pl.DataFrame) -> list[dict[str, Any]]:
-    """How often every sensitive value stands in a group."""
-    attributes = release.form.attribute("sensitive")
-    if not attributes or attributes[0].type == "set":
-        return []
-    counts = published.get_column(attributes[0].columns[0]).alias("value").value_counts(sort=True)
-    return [{"value": windows.text(v), "rows": n} for v, n in counts.iter_rows()]
 
 
 def charts(place: Place, release: Release, table: Table, name: str) -> dict[str, Any]:
@@ -284,7 +148,16 @@ def questions(release: Release, table: Table, suppressed: int | None) -> list[di
 
 
 def _measured(place: Place, series: str, number: int) -> dict[str, Any] | None:
-    for job in place.jobs.of("measure", about=(series, number)):
-        if job.result is not None:
-            return dict(job.result)
+    """What was measured last."""
+    for result in findings.kept(place.entry(series, number), findings.LOSS):
+        return {**result, "picture": picture(result)}
     return None
+
+
+def picture(result: Mapping[str, Any]) -> str:
+    """Which correlations were kept, drawn from the figures; empty where there are none."""
+    with suppress(KeyError, TypeError, ValueError):
+        pairs = tuple((*p["attributes"], p["original"], p["release"]) for p in result["pairs"])
+        drawn = pictures.pairs(Usefulness(inside=True, pairs=pairs))
+        return "" if drawn is None else str(drawn.svg)
+    return ""

@@ -41,7 +41,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     except PhalanxError as error:
         return named | {"unread": str(error)}
     schema = schema_of(place)
-    quasi = [name for name in schema["quasi"] if name in table.frame.columns]
+    singled = _known(table, schema, query)
     roles = roles_of(schema)
     listed = set(map(str, schema.get("not_applicable", ())))
     return named | {
@@ -59,6 +59,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
                 "missing": c.missing,
                 "uniqueness": c.uniqueness,
                 "role": roles.get(c.name),
+                "known": c.name in singled,
                 "counts_missing": _missing(schema, c.name) == "value",
                 "hierarchy": _declared(schema, c.name),
                 "reason": c.reason if c.role == roles.get(c.name) else "",
@@ -72,7 +73,9 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         ],
         "absent": [name for name in roles if name not in table.frame.columns],
         "wrong": _wrong(place),
-        "risk": place.answers.get(("risk", table.key, tuple(quasi)), lambda: risk(table, quasi)),
+        "risk": place.answers.get(
+            ("risk", table.key, tuple(singled)), lambda: risk(table, singled)
+        ),
         "rows": windows.rows(table.frame, query, table.frame.columns),
     }
 
@@ -101,9 +104,18 @@ def rows(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     return {"rows": windows.rows(table.frame, query, table.frame.columns)}
 
 
+def _known(table: Table, schema: Mapping[str, Any], query: Mapping[str, str]) -> list[str]:
+    """The columns that the address says somebody knows; the quasi-identifiers where it says none of
+    any.
+    """
+    if "knows" in query:
+        return [c.name for i, c in enumerate(table.columns) if query.get(f"knows.{i}") == "yes"]
+    return [name for name in schema["quasi"] if name in table.frame.columns]
+
+
 def risk(table: Table, names: Sequence[str]) -> dict[str, Any]:
     """How many rows share their values of some columns with how many others, also as the columns
-    are added one by one, in the order of the plan.
+    are added one by one.
     """
     steps: list[dict[str, Any]] = []
     numbered = pl.DataFrame({str(i): table.frame.get_column(name) for i, name in enumerate(names)})
@@ -148,7 +160,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         if kind == "dates" and not _are_days(values):
             raise PlanError("not every value is a day as in 2024-03-31; take another kind.")
         declared = parsed(kind, text)
-        classes = levels(declared, values) if declared else []
+        classes = levels(declared, values, place.plan_path.parent) if declared else []
     except PhalanxError as error:
         wrong = str(error)
     return {
@@ -160,6 +172,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         "kind": kind,
         "text": text,
         "kinds": dict(KINDS),
+        "files": files(place) if kind == "file" else [],
         "opened": opened,
         "levels": classes,
         "wrong": wrong,
@@ -177,6 +190,7 @@ KINDS: Final[Mapping[str, str]] = {
     "dates": "dates: which parts of a day are left, as in month, year",
     "order": "an order of words: one word on a line, from the least to the greatest",
     "tree": "a tree: one path on a line, from the value to the root, as in flu;lung;*",
+    "file": "a tree that stands in a file of this folder, with such lines",
 }
 
 
@@ -198,6 +212,10 @@ def parsed(kind: str, text: str) -> dict[str, Any]:
         return {"prefix": [*sorted(lengths, reverse=True), 0]}
     if kind == "order":
         return {"tree": {"any": lines}}
+    if kind == "file":
+        if not lines:
+            raise PlanError("no file is named; choose one of this folder.")
+        return {"tree": lines[0]}
     if kind == "tree":
         return {"tree": [[part.strip() for part in line.split(";")] for line in lines]}
     raise PlanError(f"{kind!r} is no kind of hierarchy; choose one of {', '.join(KINDS)}.")
@@ -214,11 +232,11 @@ def _number(part: str) -> int | float:
         raise PlanError(f"{part!r} is not a number; write numbers with commas between.") from None
 
 
-def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any]]:
+def levels(declared: Mapping[str, Any], values: pl.Series, folder: Path) -> list[dict[str, Any]]:
     """How many classes every level has, and how many rows its smallest one has; SchemaError where
-    a value of the table has no place.
+    a value of the table has no place. ``folder``: where a file that is named is looked for.
     """
-    built = built_of(declared)
+    built = built_of(declared, folder)
     present = values.drop_nulls()
     plain = present if isinstance(built, Bands) else present.cast(pl.String)
     counts = plain.alias("value").value_counts().sort("value")
@@ -244,11 +262,11 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     return levels_shown
 
 
-def built_of(declared: Mapping[str, Any], folder: Path | None = None) -> Hierarchy:
+def built_of(declared: Mapping[str, Any], folder: Path) -> Hierarchy:
     """A hierarchy as the plan would read it, from a file in its folder too."""
     from phalanx.data.hierarchies.files import hierarchy_of
 
-    built: Hierarchy = hierarchy_of(dict(declared), folder or Path())
+    built: Hierarchy = hierarchy_of(dict(declared), folder)
     return built
 
 
@@ -306,6 +324,8 @@ def _proposed(kind: str, values: pl.Series, prefix: Sequence[int]) -> str:
         return "5, 10, 20"
     if kind == "dates":
         return "month, year"
+    if kind == "file":
+        return ""
     names = sorted(values.cast(pl.String).unique().drop_nulls().to_list())[:200]
     return "\n".join(f"{n};*" if kind == "tree" else n for n in names) if kind != "none" else ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from phalanx.errors import PlanError
 from phalanx.studio.pages import sliders
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
 
@@ -31,10 +31,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "chosen": chosen,
         "sliders": sliders.page(place, query),
         "runs": [job.to_json() for job in place.jobs.of("check")],
-        "by": {
-            "command": command("explore", name),
-            "python": python(f"print(px.explore({name!r}))"),
-        },
+        "by": without_studio(place, command("explore", name), f"print(px.explore({name!r}))"),
     }
 
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, without_passwords
 from phalanx.report.promises import in_words, warnings
 from phalanx.series.staging import REPORTS
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
 REPORTS_SHOWN: Final[Mapping[str, str]] = {"internal": "/report", "external": "/report/external"}
@@ -52,12 +52,11 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
             audience: _name(report_path(place, series, number, audience))
             for audience in REPORTS_SHOWN
         },
-        "plan": place.plan_text() if by_plan else None,
+        "plan": without_passwords(place.plan_text()) if by_plan else None,
         "commands": [{"what": what, "command": text} for what, text in commands],
-        "by": {
-            "command": command("verify", folder),
-            "python": python(f"print(px.verify({folder!r}).holds)"),
-        },
+        "by": without_studio(
+            place, command("verify", folder), f"print(px.verify({folder!r}).holds)"
+        ),
     }
 
 

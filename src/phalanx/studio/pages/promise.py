@@ -95,6 +95,7 @@ def _offer(
         "name": name,
         "table": offer.table,
         "promise": _filled(offer.promise, {"it": it, **values}),
+        "assumes": _filled(offer.assumes, {"it": it}),
         "open": _filled(offer.open, {"it": it}),
         "asked": [
             {

@@ -8,8 +8,9 @@ from typing import Any, Final
 from phalanx.errors import PhalanxError
 from phalanx.report.charts import Bars
 from phalanx.series.given import STEPS
+from phalanx.studio.pages import compare
 from phalanx.studio.pages.data import source_name
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
 
@@ -24,6 +25,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         plan.series()
     except PhalanxError as error:
         wrong = str(error)
+    name = shown(place, str(place.plan_path))
     return {
         "stamp": place.stamp(),
         "series": plan.name,
@@ -39,10 +41,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "checked": next(
             (job.to_json() for job in place.jobs.of("check") if job.result is not None), None
         ),
-        "by": {
-            "command": command("publish", shown(place, str(place.plan_path))),
-            "python": python(f"px.Plan.read({shown(place, str(place.plan_path))!r}).publish()"),
-        },
+        "by": without_studio(place, command("publish", name), f"px.Plan.read({name!r}).publish()"),
     }
 
 
@@ -80,6 +79,8 @@ def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
     if result is not None and result.get("release"):
         result["release"] = Path(str(result["release"])).name
         result["report"] = None if result["report"] is None else Path(str(result["report"])).name
+    if result is not None and job.kind == "measure":
+        result["picture"] = compare.picture(result)
     steps = STEPS if job.kind == "publish" else STEPS[:-1] if job.kind == "check" else ()
     return fields | {
         "result": result,

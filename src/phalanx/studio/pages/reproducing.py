@@ -28,11 +28,18 @@ def shown(place: Place, path: str) -> str:
     return str(plain.resolve().relative_to(here)) if near else str(plain)
 
 
-def of_plan(place: Place, command_of: str, *more: str, what: str) -> dict[str, str]:
+def without_studio(place: Place, command: str, *lines: str) -> dict[str, str | None]:
+    """How a page is made again without the studio: the plan as its file is, without a password, the
+    command, and the Python.
+    """
+    plan = without_passwords(place.plan_text()) if place.has_plan else None
+    return {"plan": plan, "command": command, "python": python(*lines)}
+
+
+def of_plan(place: Place, command_of: str, *more: str, what: str) -> dict[str, str | None]:
     """What a command says of the plan, and what Python says of a part of it."""
     plan = shown(place, str(place.plan_path))
     words = more or (plan,)
-    return {
-        "command": command(command_of, *words),
-        "python": python(f"print(px.Plan.read({plan!r}).{what})"),
-    }
+    return without_studio(
+        place, command(command_of, *words), f"print(px.Plan.read({plan!r}).{what})"
+    )

@@ -14,7 +14,8 @@ from phalanx.profile.use import QUESTIONS, Use
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.figures import Figures
 from phalanx.report.promises import in_words, warnings
-from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio import findings
+from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
 
@@ -49,17 +50,16 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _by(place: Place) -> dict[str, str]:
+def _by(place: Place) -> dict[str, str | None]:
     """What else tells of the series in the ledger."""
     ledger = shown(place, place.ledger_url())
     url = ledger if "://" in ledger else f"sqlite:///{ledger}"
-    return {
-        "command": command("series", "list", "--ledger", ledger),
-        "python": python(
-            f"with px.Ledger.open({url!r}, create=False) as ledger:",
-            "    print(ledger.series())",
-        ),
-    }
+    return without_studio(
+        place,
+        command("series", "list", "--ledger", ledger),
+        f"with px.Ledger.open({url!r}, create=False) as ledger:",
+        "    print(ledger.series())",
+    )
 
 
 def files(place: Place) -> list[str]:
@@ -108,8 +108,8 @@ def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
         "suppressed": None if suppressed is None else sum(suppressed.values()),
         "suppressed_rows": suppressed or {},
         "spent": summary.get("spent"),
-        "checks": _checks(place, series, entry.number),
-        "attacks": attacks(place, series, entry.number),
+        "checks": next(iter(findings.kept(entry, findings.CHECK)), None),
+        "attacks": findings.kept(entry, findings.ATTACK),
     }
     key = ("release", entry.folder, entry.digest)
     of_folder: dict[str, Any] = place.answers.get(key, lambda: _of_folder(place, series, entry))
@@ -133,30 +133,3 @@ def _of_folder(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]
         "loss": figures.loss if figures.widths else None,
         "there": None,
     }
-
-
-def _checks(place: Place, series: str, number: int) -> dict[str, Any] | None:
-    """What the newest check here found; None where there was none since the studio was started."""
-    for job in place.jobs.of("verify", about=(series, number)):
-        if job.result is not None:
-            checks = job.result["checks"]
-            failed = [check["name"] for check in checks if not check["holds"]]
-            return {"checks": len(checks), "failed": failed}
-    return None
-
-
-def attacks(place: Place, series: str, number: int) -> list[dict[str, Any]]:
-    """Which adversaries were played here, and what they found."""
-    by_adversary: dict[str, dict[str, Any]] = {}
-    for job in place.jobs.of("attack", about=(series, number)):
-        if job.result is not None:
-            by_adversary.setdefault(
-                job.result["adversary"],
-                {
-                    "adversary": job.result["adversary"],
-                    "sentence": job.result["sentence"],
-                    "verdict": job.result["verdict"],
-                    "breach": job.result["breach"],
-                },
-            )
-    return list(by_adversary.values())

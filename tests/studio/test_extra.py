@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The studio as a part: what its extra brings is small, it needs no build, nothing imports it, and it
+listens to this machine alone.
+"""
+
+import re
+import socket
+from importlib.metadata import distribution, requires
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import phalanx
+from phalanx.studio.place import Place
+from phalanx.studio.rendering import STATIC
+from support.chromium import served
+
+MOST_BYTES = 7_000_000
+
+
+def brought(asked: list[str]) -> set[str]:
+    """The distributions that these requirements bring, each with what it needs itself."""
+    names: set[str] = set()
+    todo = [text for text in asked if "extra ==" not in text and "python_version <" not in text]
+    while todo:
+        name = re.match(r"[A-Za-z0-9._-]+", todo.pop())[0].lower()
+        if name not in names:
+            names.add(name)
+            more = requires(name) or []
+            todo += [t for t in more if "extra ==" not in t and "python_version <" not in t]
+    return names
+
+
+def test_the_extra_is_small() -> None:
+    """What ``phalanx[studio]`` brings beside the core."""
+    own = requires("phalanx") or []
+    studio = [text.partition(";")[0] for text in own if re.search(r"extra == .studio.", text)]
+    assert {re.match(r"[a-z]+", text)[0] for text in studio} == {"starlette", "tomlkit", "uvicorn"}
+    size = 0
+    for name in brought(studio) - brought(own):
+        found = distribution(name)
+        paths = [found.locate_file(file) for file in found.files or ()]
+        size += sum(path.stat().st_size for path in paths if path.is_file())
+    assert 1_000_000 < size < MOST_BYTES
+
+
+def test_nothing_is_built_or_loaded_from_elsewhere() -> None:
+    """What pages load is in the package as it is written, htmx among it, and names no address that
+    a browser would load from.
+    """
+    folder = files("phalanx.studio") / "static"
+    assert {file.name for file in folder.iterdir()} == {*STATIC}
+    for page in (files("phalanx.studio") / "templates").iterdir():
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"""(src|href|action|hx-get|hx-post)=["']?(https?:)?//""", text), page
+
+
+def test_nothing_imports_it() -> None:
+    """But its command."""
+    root = Path(phalanx.__file__).parent
+    importing = {
+        str(file.relative_to(root))
+        for file in root.rglob("*.py")
+        if "phalanx.studio" in file.read_text(encoding="utf-8")
+        and not file.is_relative_to(root / "studio")
+    }
+    assert importing == {str(Path("cli", "studio.py"))}
+
+
+def test_it_listens_to_this_machine_alone(tmp_path: Path) -> None:
+    """At 127.0.0.1, and at no other address of the machine."""
+    with served(Place(tmp_path / "plan.toml")) as addresses:
+        host = urlsplit(addresses[0])
+        assert host.hostname == "127.0.0.1"
+        socket.create_connection(("127.0.0.1", host.port), 5).close()
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.2", host.port), 5)
