@@ -88,7 +88,7 @@ def run(rows: int, folder: Path) -> None:
     sliders = {
         "rows of the table": lambda i: f"/data/rows?from={1 + i * rows // ASKED}",
         "the page Data": lambda i: f"/data?from={1 + i * rows // ASKED}",
-        "figures of a promise": lambda i: f"/promise?method=mondrian&k={2 + i}",
+        "figures of a promise": lambda i: f"/promise?only=mondrian&method=mondrian&k={2 + i}",
         "an estimate of a method": lambda i: f"/explore/estimate?method=mondrian&step.k={i % 19}",
         "classes of a hierarchy": lambda i: f"/data/column/1?kind=bands&levels={1 + i}",
     }

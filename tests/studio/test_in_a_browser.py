@@ -107,6 +107,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         page.wait_for_timeout(300)  # until the answer stands on the page
         page.check("#role-4-drop")
         shown(page, "#role-4-drop").to_be_checked()
+        picture(page, "studio-data")
         page.click("text=Choose a promise")
         page.fill("#m-invariance-m", m)
         shown(page, "#preview-m-invariance").to_contain_text(f"1/{m}")
@@ -120,6 +121,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         page.wait_for_url("**/explore")
         page.locator("#step-m").press("Home")
         shown(page, "#estimate").to_contain_text("1/2")
+        picture(page, "studio-explore")
         page.goto(f"{page.origin}/publish")
         page.check("input[name=sure]")
         page.click("button:has-text('Publish release 1')")
@@ -135,6 +137,7 @@ def test_the_seven_steps(chromium: Any, tmp_path: Path, whose: str) -> None:
         page.click("nav >> text=Attack")
         page.click("section[aria-labelledby=name-linkage] button")
         done(page)
+        picture(page, "studio-attack")
         assert "linkage names the own record" in page.inner_text("main").replace(
             "Linkage", "linkage"
         )
@@ -183,7 +186,6 @@ def test_all_steps_on_adult(chromium: Any, tmp_path: Path) -> None:
         page.locator("#step-k").press("ArrowRight")
         shown(page, "output[for=step-k]").to_have_text("11")
         shown(page, "#estimate").to_contain_text("one of at least 11")
-        picture(page, "studio-explore")
         page.fill("#tried", "mondrian k=25 l=2")
         page.click("button:has-text('Try them')")
         done(page)

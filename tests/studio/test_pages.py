@@ -369,12 +369,16 @@ def test_typical_questions_are_answered_from_both(published) -> None:
 
 
 def test_a_promise_is_shown_before_it_is_adopted(published) -> None:
-    """Figures that are tried change the sentence, and not the plan."""
+    """Figures that are tried change the sentence, and not the plan; and one card alone can be asked
+    for.
+    """
     studio, browser = published
     before = studio.place.plan_text()
     found = browser.get("/promise.json?method=mondrian&k=17").json()
     offer = next(o for o in found["offers"] if o["name"] == "mondrian")
     assert "17" in offer["guarantees"][0]
+    alone = browser.get("/promise.json?method=mondrian&k=17&only=mondrian").json()["offers"]
+    assert alone == [offer]
     assert studio.place.plan_text() == before
 
 

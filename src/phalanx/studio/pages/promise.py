@@ -19,7 +19,9 @@ from phalanx.studio.planfile import set_method
 
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
-    """Every method, the plan's or the one that is tried first in mind: offered, or why not."""
+    """Every method, the plan's first: offered, or why not. ``only`` of the address asks for one of
+    them, for whoever changes its figures.
+    """
     plan = place.plan()
     section = tomllib.loads(place.plan_text()).get("method", {})
     tried = query.get("method", str(section.get("name")))
@@ -34,6 +36,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "offers": [
             _offer(place, name, offer, section, query if name == tried else {})
             for name, offer in plans_first
+            if query.get("only", name) == name
         ],
         "most": _most(place, plan.sections.schema_.sensitive),
         "begun": begun.get("method"),
