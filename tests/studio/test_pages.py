@@ -377,6 +377,9 @@ def test_a_promise_is_shown_before_it_is_adopted(published) -> None:
     found = browser.get("/promise.json?method=mondrian&k=17").json()
     offer = next(o for o in found["offers"] if o["name"] == "mondrian")
     assert "17" in offer["guarantees"][0]
+    german = browser.get("/promise.json?method=safe-sampling&epsilon=0,5").json()["offers"]
+    point = browser.get("/promise.json?method=safe-sampling&epsilon=0.5").json()["offers"]
+    assert [o["guarantees"] for o in german] == [o["guarantees"] for o in point]
     alone = browser.get("/promise.json?method=mondrian&k=17&only=mondrian").json()["offers"]
     assert alone == [offer]
     assert studio.place.plan_text() == before

@@ -11,6 +11,7 @@ from phalanx.adversaries.registry import KNOWN, made
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.ledger import ReleaseEntry
 from phalanx.studio import findings
+from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.place import Place
 
@@ -113,7 +114,9 @@ def knowing(name: str, form: Mapping[str, str]) -> dict[str, Any]:
         elif not text:
             said[one.name] = one.default
         else:
-            said[one.name] = int(text) if text.isascii() and text.isdecimal() else text
+            said[one.name] = (
+                int(text) if text.isascii() and text.isdecimal() else windows.decimal(text)
+            )
     made(name, **said)
     return said
 

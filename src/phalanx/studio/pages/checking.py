@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PlanError
+from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import command, shown, without_studio
 from phalanx.studio.pages.timeline import files
 from phalanx.studio.place import Place
@@ -64,7 +65,11 @@ def arguments(place: Place, form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _bound(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
+    return (
+        int(text)
+        if text.isascii() and text.isdecimal() and len(text) < 10
+        else windows.decimal(text)
+    )
 
 
 def _named(names: list[str], index: str) -> str | None:

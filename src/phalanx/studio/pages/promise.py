@@ -13,6 +13,7 @@ from phalanx.errors import PhalanxError, PlanError
 from phalanx.exploration import Asked, Offer, offers
 from phalanx.plan import Plan
 from phalanx.report.promises import KNOWN_METHOD, in_words
+from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import of_plan
 from phalanx.studio.place import Place
 from phalanx.studio.planfile import set_method
@@ -160,6 +161,6 @@ def _figure(asked: Asked, text: str) -> int | float | str | None:
     if "/" in text:
         return text
     try:
-        return float(text)
+        return float(windows.decimal(text))
     except ValueError:
         raise PlanError(f"{asked.key} is a number; correct it.") from None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publish: what would leave, the work itself, and what can be undone afterwards."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +58,12 @@ STEPS_SAID: Final[Mapping[str, str]] = {
 _MOST_BARS: Final = 24
 
 
+def _part(steps: Sequence[str]) -> dict[str, int] | None:
+    """How many of how many are done, where the last step says so."""
+    said = re.match(r"([0-9]+) of ([0-9]+) ", steps[-1]) if steps else None
+    return None if said is None else {"done": int(said[1]), "of": int(said[2])}
+
+
 def _picture(result: Mapping[str, Any]) -> str:
     """How many persons are left with how many candidates, as a chart; empty where nobody said."""
     candidates = {int(size): persons for size, persons in result.get("candidates", {}).items()}
@@ -85,6 +92,7 @@ def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
     return fields | {
         "result": result,
         "picture": _picture(result or {}),
+        "part": _part(job.steps),
         "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},
         "all": {step: STEPS_SAID[step] for step in steps},
     }

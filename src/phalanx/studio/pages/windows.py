@@ -24,6 +24,16 @@ def number(query: Mapping[str, str], name: str, least: int, most: int) -> int:
     return max(least, min(int(text), max(least, most)))
 
 
+def decimal(text: str) -> str:
+    """A number as it is reckoned with: a comma that cannot part thousands is taken for a point.
+
+    >>> decimal("0,125"), decimal("2,5"), decimal("1,000"), decimal("1/6")
+    ('0.125', '2.5', '1,000', '1/6')
+    """
+    comma = re.fullmatch(r"0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})", text)
+    return text.replace(",", ".") if comma else text
+
+
 def rows(frame: pl.DataFrame, query: Mapping[str, str], columns: Sequence[str]) -> dict[str, Any]:
     """A window of rows as text; ``from`` of the address is the first one, counted from 1."""
     first = number(query, "from", 1, max(1, frame.height - ROWS + 1))

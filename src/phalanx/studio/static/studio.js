@@ -1,6 +1,9 @@
 // What plain forms cannot do: turning pages of a long table by keys and by the wheel, and the figure
-// at which a slider stands.
+// at which a slider stands; and that what was pressed is under way.
 "use strict";
+document.addEventListener("submit", (event) => event.target.setAttribute("aria-busy", "true"));
+addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach(
+  (form) => form.removeAttribute("aria-busy")));
 function move(slider, rows) {
   const before = slider.value;
   slider.value = Math.min(Math.max(Number(before) + rows, slider.min), slider.max);
