@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
 from support.one_group import OneGroup
@@ -83,6 +84,25 @@ def test_databases(tmp_path):
         planned(tmp_path, text + '[ledger]\nurl = "postgresql://u:p@h/d"\n').ledger_url()
         == "postgresql://u:p@h/d"
     )
+
+
+def test_how_a_csv_is_written(tmp_path):
+    """What a plan states of its CSV file is what it is read by; a .tsv has tabs, and what is not
+    stated is as Phalanx writes it.
+    """
+    path = 'path = "in/discharges.parquet"'
+    stated = 'path = "a.csv"\nseparator = ";"\ndecimal = ","\nencoding = "windows-1252"'
+
+    def dialect(text):
+        return planned(tmp_path, PLAN.replace(path, text)).sections.source.dialect
+
+    assert dialect(stated) == Dialect(";", ",", "windows-1252")
+    assert dialect('path = "a.tsv.gz"') == Dialect("\t")
+    assert dialect('path = "a.csv"') == Dialect(",", ".", "utf-8")
+    with pytest.raises(PlanError, match="separator must be ',', ';' or '\\\\t'"):
+        dialect('path = "a.csv"\nseparator = "|"')
+    with pytest.raises(PlanError, match="has decimal, which is of a CSV file only; remove it"):
+        dialect('url = "sqlite:///x.db"\nquery = "select 1"\ndecimal = ","')
 
 
 def test_hierarchies_of_every_kind(tmp_path):

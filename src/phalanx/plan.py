@@ -348,6 +348,7 @@ class Plan:
             query=None if source else self.query,
             drop=schema.drop,
             text=schema.texts,
+            dialect=self.sections.source.dialect,
         )
         if self.wave is None:
             return None, table
@@ -355,10 +356,16 @@ class Plan:
 
     def _registry(self, schema: Schema) -> Any:
         """The registry, where there is one."""
-        listed = self.registry_path()
-        if listed is None:
+        registry, listed = self.sections.source.registry, self.registry_path()
+        if registry is None or listed is None:
             return None
-        return read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
+        return read_source(
+            listed,
+            query=registry.query,
+            drop=None,
+            text=schema.texts,
+            dialect=registry.dialect,
+        )
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its

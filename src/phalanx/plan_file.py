@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from phalanx.data.schema import Missing, Type
+from phalanx.data.sources.dialects import Decimal, Dialect, Encoding, Separator
 from phalanx.errors import PlanError, did_you_mean
 
 Name = Annotated[StrictStr, StringConstraints(min_length=1)]
@@ -57,6 +58,20 @@ class TableSection(_Section):
     query: Name | None = Field(
         default=None, description="The query whose rows are the table; needs url."
     )
+    separator: Separator | None = Field(
+        default=None,
+        description=(
+            "What stands between the values of a CSV file; a comma by default, and a tab in a .tsv."
+        ),
+    )
+    decimal: Decimal | None = Field(
+        default=None,
+        description="What stands before the decimals of numbers in a CSV file; a point by default.",
+    )
+    encoding: Encoding | None = Field(
+        default=None,
+        description="How a CSV file has letters as bytes; UTF-8 by default. Latin-1 is windows-1252.",
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -64,7 +79,20 @@ class TableSection(_Section):
             raise ValueError("needs either path, or url with query; give one of them")
         if (self.url is None) != (self.query is None):
             raise ValueError("needs url and query together; give both or neither")
+        of_csv = self.model_fields_set & set(Dialect._fields)
+        if self.url is not None and of_csv:
+            raise ValueError(f"has {min(of_csv)}, which is of a CSV file only; remove it")
         return self
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the table is written where it is a CSV file; what is not stated is not guessed."""
+        tabs = (self.path or "").lower().removesuffix(".gz").endswith(".tsv")
+        return Dialect(
+            self.separator or ("\t" if tabs else ","),
+            self.decimal or Dialect().decimal,
+            self.encoding or Dialect().encoding,
+        )
 
 
 class RegistrySection(TableSection):

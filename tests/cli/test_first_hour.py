@@ -2,8 +2,12 @@
 """What goes wrong in the first hour with the program, and what is said of it."""
 
 import re
+import tomllib
 
+import polars as pl
 import pytest
+
+import phalanx as px
 
 
 def test_a_mistyped_value_is_named_before_it_is_unprotected(ward) -> None:
@@ -178,3 +182,32 @@ def test_the_first_and_the_last_word_of_an_attack_are_sentences(ward) -> None:
         r" bounds how surely a value is linked with a person\.",
         last,
     )
+
+
+def test_a_table_of_a_german_hospital_is_published(ward) -> None:
+    """Semicolons, decimal commas, dates with points and Windows-1252: init says so in the plan,
+    the release is verified beside the very file, and another dialect than stated is refused.
+    """
+    rows = [
+        f"{i};{20 + i % 40};{1 + i % 3},{i % 10};0{1 + i % 9}.0{1 + i % 6}.2024;Köln {i % 5};{'abcd'[i % 4]}"
+        for i in range(200)
+    ]
+    head = "Fallnummer;Alter;Größe;Aufnahme;Wohnort;Diagnose"
+    (ward.path / "h.csv").write_bytes("\r\n".join([head, *rows, ""]).encode("windows-1252"))
+    options = ("--changes", "no", "--intervals", "--for", "partner")
+    assert ward.call("init", "h.csv", "--to", "h.toml", "--name", "h", *options).code == 0
+
+    text = (ward.path / "h.toml").read_text(encoding="utf-8")
+    source = tomllib.loads(text)["source"]
+    assert source == {"path": "h.csv", "separator": ";", "decimal": ",", "encoding": "windows-1252"}
+    assert "look whether its letters are right" in text and "numeric, 30 distinct" in text
+
+    assert ward.call("publish", "h.toml").code == 0
+    table = px.Release.read(ward.path / "releases" / "h-1").table
+    assert table["Aufnahme_low"].dtype == pl.Date and table["Größe_low"].dtype == pl.Float64
+    beside = ("--original", "h.csv", "--identifier", "Fallnummer")
+    assert ward.call("verify", "releases/h-1", *beside).code == 0
+
+    (ward.path / "h.toml").write_text(text.replace('separator = ";"  #', "#"), encoding="utf-8")
+    refused = ward.call("check", "h.toml")
+    assert refused.code == 2 and 'write separator = ";" under [source]' in refused.err

@@ -65,7 +65,10 @@ def csv(fate: random.Random) -> list[str]:
             case 0:
                 lines[row][column % len(lines[row])] = fate.choice(TEXTS)
             case 1:
-                lines[row][column % len(lines[row])] = str(fate.choice(NUMBERS))
+                number = str(fate.choice(NUMBERS))
+                lines[row][column % len(lines[row])] = (
+                    number if fate.random() < 0.7 else number.replace(".", ",")
+                )
             case 2:
                 for line in lines[1:]:
                     line[column % len(line)] = (

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio import planfile
 from support.studio_cases import PLAN, studio_on
@@ -97,9 +98,10 @@ def test_missing_hierarchy_method_source_and_series(tmp_path: Path) -> None:
     method = then(lambda d: planfile.set_method(d, "mondrian", {"k": 7, "l": None}, ["k", "l"]))
     assert method.method().parameters()["k"] == 7
     assert then(lambda d: planfile.set_series(d, "other")).name == "other"
-    moved = then(lambda d: planfile.set_source(d, "sqlite:///a.db", "select 1"))
+    moved = then(lambda d: planfile.set_source(d, "sqlite:///a.db", "select 1", Dialect()))
     assert moved.query == "select 1"
-    assert then(lambda d: planfile.set_source(d, "b.csv", None)).sections.source.path == "b.csv"
+    read = then(lambda d: planfile.set_source(d, "b.csv", None, Dialect(";", ","))).sections.source
+    assert (read.path, read.dialect) == ("b.csv", Dialect(";", ","))
 
 
 def test_a_dropped_column_loses_its_hierarchy(tmp_path: Path) -> None:

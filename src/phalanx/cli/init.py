@@ -91,7 +91,7 @@ def init(
     published. Read the plan before you publish: a role that is guessed wrong is a
     promise about the wrong thing.
     """
-    from phalanx.data.sources.source import read_source
+    from phalanx.data.sources.source import csv_dialect, read_source
     from phalanx.profile.choice import likely_changes
     from phalanx.profile.proposal import propose_plan, roles_of, slug
     from phalanx.profile.table import profile
@@ -99,7 +99,8 @@ def init(
     target = to or Path("plan.toml")
     if target.exists():  # before anything is asked
         raise _exists(target)
-    frame = read_source(source, query=query, drop=None)
+    dialect = csv_dialect(source)
+    frame = read_source(source, query=query, drop=None, dialect=dialect)
     profiles = profile(frame, not_applicable=not_applicable or None)
     asks = not json and sys.stdin.isatty() and sys.stdout.isatty()
     if asks:
@@ -113,6 +114,7 @@ def init(
         slug(name or Path(source.split("://")[-1]).stem),
         query=query,
         use=use,
+        dialect=dialect,
     )
     try:
         with target.open("x", encoding="utf-8") as file:

@@ -6,6 +6,7 @@ table.
 import re
 from collections.abc import Iterable, Sequence
 
+from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import SourceError
 from phalanx.profile.choice import method_lines
 from phalanx.profile.columns import ColumnProfile, words
@@ -21,10 +22,12 @@ def propose_plan(
     *,
     query: str | None = None,
     use: Use | None = None,
+    dialect: Dialect | None = None,
 ) -> str:
     """A plan as TOML: every column under its likely role, with its counts and the reason beside it.
 
-    ``source_name`` is a path, or a database's url with its ``query``. The method is chosen by
+    ``source_name`` is a path, or a database's url with its ``query``; of a CSV file the plan states
+    the ``dialect``, so that nothing is guessed when it is read again. The method is chosen by
     ``use``; where nothing is said of it, it is m-invariance with the largest m up to 5 that the
     sensitive attribute's frequencies allow, and where there is no identifier or no such attribute,
     Mondrian. Raises SourceError where no column is left to be a quasi-identifier.
@@ -47,7 +50,7 @@ def propose_plan(
         *(
             [f"url = {quoted(source_name)}", f"query = {quoted(query or 'select …')}"]
             if "://" in source_name
-            else [f"path = {quoted(source_name)}"]
+            else [f"path = {quoted(source_name)}", *_dialect(dialect or Dialect())]
         ),
         *(_single("wave", by_role["wave"]) if by_role["wave"] else ()),
         "",
@@ -99,6 +102,21 @@ def propose_plan(
             f"url = {quoted(f'sqlite:///{slug(series_name)}-ledger.db')}",
         ]
     return "\n".join(lines) + "\n"
+
+
+def _dialect(dialect: Dialect) -> list[str]:
+    """What differs from how Phalanx writes a CSV itself."""
+    why = {
+        "separator": "stands between the names of the header",
+        "decimal": "stands before the decimals of numbers",
+        "encoding": "the file is not UTF-8; look whether its letters are right",
+    }
+    usual = Dialect()._asdict()
+    return [
+        f"{key} = {quoted(value)}  # {why[key]}"
+        for key, value in dialect._asdict().items()
+        if value != usual[key]
+    ]
 
 
 def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]]:

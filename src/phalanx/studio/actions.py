@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phalanx.adversaries.registry import KNOWN
-from phalanx.data.sources.source import read_source
+from phalanx.data.sources.source import csv_dialect, read_source
 from phalanx.errors import PlanError
 from phalanx.profile.proposal import propose_plan, slug
 from phalanx.profile.table import profile
@@ -26,9 +26,11 @@ def bring(place: Place, form: Form) -> str:
     path, (source, query), use = place.plan_path, _named(place, form), _use(form)
     if path.exists():
         raise PlanError(f"{path.name} exists and is not overwritten; open it instead.")
-    columns = profile(read_source(source, query=query, drop=None))
+    dialect = csv_dialect(source)
+    columns = profile(read_source(source, query=query, drop=None, dialect=dialect))
     location = source if "://" in source else os.path.relpath(source, path.parent)
-    text = propose_plan(location, columns, slug(Path(source).stem), query=query, use=use)
+    series = slug(Path(source).stem)
+    text = propose_plan(location, columns, series, query=query, use=use, dialect=dialect)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -102,14 +104,17 @@ def hierarchy(place: Place, index: int, form: Form) -> str:
 def source(place: Place, form: Form) -> str:
     """Read another table, as for the next release of a series; the plan's columns must be in it."""
     named, query = _named(place, form)
-    columns = read_source(named, query=query, drop=None).columns
+    dialect = csv_dialect(named)
+    columns = read_source(named, query=query, drop=None, dialect=dialect).columns
     plan = place.plan()
     needed = [*plan.schema().columns, *([] if plan.wave is None else [plan.wave])]
     if absent := [name for name in needed if name not in columns]:
         raise PlanError(f"the table has no column {absent[0]!r}, which the plan names.")
     location = named if "://" in named else os.path.relpath(named, place.plan_path.parent)
     planfile.change(
-        place, form.get("stamp", ""), lambda plan: planfile.set_source(plan, location, query)
+        place,
+        form.get("stamp", ""),
+        lambda plan: planfile.set_source(plan, location, query, dialect),
     )
     return "/data"
 

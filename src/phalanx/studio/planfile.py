@@ -12,6 +12,7 @@ from typing import Any, Final
 import tomlkit
 from tomlkit.items import Table
 
+from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
 from phalanx.studio.place import Place
@@ -146,13 +147,17 @@ def set_method(
         _put(section, key, parameters.get(key))
 
 
-def set_source(document: tomlkit.TOMLDocument, source: str, query: str | None) -> None:
-    """Read another table: a file, or a database and a query."""
+def set_source(
+    document: tomlkit.TOMLDocument, source: str, query: str | None, dialect: Dialect
+) -> None:
+    """Read another table: a file, of CSV in its dialect, or a database and a query."""
     section = _section(document, "source")
     url = "://" in source
     _put(section, "path", None if url else source)
     _put(section, "url", source if url else None)
     _put(section, "query", query)
+    for key, value in dialect._asdict().items():
+        _put(section, key, None if value == getattr(Dialect(), key) else value)
 
 
 def set_series(document: tomlkit.TOMLDocument, name: str) -> None:

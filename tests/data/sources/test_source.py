@@ -68,6 +68,14 @@ def test_every_file_format_gives_the_same_table(tmp_path):
             pl.Datetime("us"),
             [dt.datetime(2026, 1, 31, 10)],  # noqa: DTZ001
         ),
+        (["31.1.2026", "01.02.2026"], pl.Date, [dt.date(2026, 1, 31), dt.date(2026, 2, 1)]),
+        (["31.01.26"], pl.String, ["31.01.26"]),
+        (["30.02.2026"], pl.String, ["30.02.2026"]),
+        (
+            ["31.01.2026 10:00"],
+            pl.Datetime("us"),
+            [dt.datetime(2026, 1, 31, 10)],  # noqa: DTZ001
+        ),
         (["NA", "1"], pl.String, ["NA", "1"]),
         (["", ""], pl.String, ["", ""]),
     ],
@@ -120,8 +128,9 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"a,b\n1,2\n1,\xff\n", r"line 3 of 't\.csv' is not UTF-8"),
-        (b"a,\xe4\n1,2\n", r"line 1 of 't\.csv' is not UTF-8"),
+        (b"a,b\nK\xc3\xb6ln,2\n1,\xff\n", r"line 3 of 't\.csv' is not UTF-8"),
+        (b"a,\xe4\nK\xc3\xb6ln,2\n", r"line 1 of 't\.csv' is not UTF-8"),
+        (b"a,b\n\x81,\xe4\n", r"line 2 of 't\.csv' is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b'a,"b\n1,SECRET\n1,SECRET\n', r"the header of 't\.csv' goes on over several lines"),
         (b'a,"line\nbreak"\n1,2\n', r"the header of 't\.csv' goes on over several lines"),
@@ -136,7 +145,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         (b'a,b\nSEC"RET,2\n3"4,5\n', "quotes"),
         (b"a,a\n1,2\n", "names 'a' twice"),
         (b"a,\n1,2\n", "no name for column 2"),
-        (b"a;b\n1;2\n", "semicolons"),
+        (b"a;b\n1;2;SECRET\n", r"line 2 of 't\.csv' has 3 field\(s\) .* with a semicolon in it"),
         (b"a,b\r1,2\r", "carriage return"),
     ],
 )

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV as people write it: UTF-8, one header, types inferred from every row, nothing guessed
-away.
-"""
+"""CSV as people write it: one header, types inferred from every row, nothing guessed away."""
 
 import csv
 import gzip
 import io
+import json
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -15,6 +14,16 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.dialects import (
+    SEPARATOR_NAMES,
+    Decimal,
+    Dialect,
+    Encoding,
+    Separator,
+    decimal_of,
+    encoding_of,
+    separator_of,
+)
 from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing
 from phalanx.errors import SourceError
 
@@ -38,27 +47,54 @@ _TIMESTAMPS: Final = (
     "%Y-%m-%dT%H:%M",
     "%Y-%m-%d %H:%M",
 )
+_DOTTED: Final = r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}($|[ T])"
+"""Nobody writes the month first with points."""
+_DOTTED_TIMESTAMPS: Final = ("%d.%m.%Y %H:%M:%S%.f", "%d.%m.%Y %H:%M")
 
 
 def read_csv(
-    path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] | None = ()
+    path: Path,
+    *,
+    dialect: Dialect | None = None,
+    packed: bool = False,
+    text: Collection[str] | None = (),
 ) -> pl.DataFrame:
-    """Read a CSV file whole.
+    """Read a CSV file whole, written in ``dialect``; ``None``: as ``dialect_of`` detects.
 
     Columns in ``text`` (``None``: all) are text whatever they hold, so that no row decides how
     another one's value is written.
 
-    Types of the others come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else
-    text. A column is text as soon as one value has a leading zero before another digit or a plus
-    sign (zip codes, telephone numbers), or more digits than a number keeps.
+    Types of the others come from every row: whole numbers, numbers, dates and timestamps (ISO, or
+    day.month.year), else text. A column is text as soon as one value has a leading zero before
+    another digit or a plus sign (zip codes, telephone numbers), or more digits than a number keeps.
 
     Missing values: an empty field is missing. A quoted empty field (``""``) is the empty text, a
     value, in a column of text, as in Parquet and in SQL's COPY; in a column of numbers or dates it
     is missing. ``NaN`` in a column of numbers is a missing number, ``NA`` is text.
 
-    Raises SourceError for bytes that are not UTF-8, rows with too many or too few fields, and
-    header names that are empty or occur twice, with the line.
+    Raises SourceError for bytes that are not of its encoding, rows with too many or too few fields,
+    and header names that are empty or occur twice, with the line.
     """
+    frame, used = _read(path, dialect, packed=packed)
+    typed = [c for c in frame.get_columns() if text is not None and c.name not in text]
+    with refusing(_unreadable(path)):
+        decimal = decimal_of(used.separator, typed) if dialect is None else used.decimal
+        return frame.with_columns(inferred(column, decimal) for column in typed)
+
+
+def dialect_of(path: Path, *, packed: bool = False) -> Dialect:
+    """The dialect of a CSV file: the separator by its header line (a tab in a ``.tsv``), the
+    encoding by its bytes, the decimal mark by its columns.
+
+    Raises SourceError as ``read_csv``.
+    """
+    frame, used = _read(path, None, packed=packed)
+    with refusing(_unreadable(path)):
+        return used._replace(decimal=decimal_of(used.separator, frame.get_columns()))
+
+
+def _read(path: Path, dialect: Dialect | None, *, packed: bool) -> tuple[pl.DataFrame, Dialect]:
+    """All columns as text, and how they were written, but for decimals that nobody states."""
     with refusing(
         SourceError(
             f"the file {path.name!r} cannot be read; check that you may read it, and that its disk"
@@ -66,19 +102,24 @@ def read_csv(
         )
     ):
         check_size(path, 0, 2 * path.stat().st_size)
-        data = (_unpacked(path) if packed else path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
+        data = _unpacked(path) if packed else path.read_bytes()
     _check_lines(data, path.name)
+    encoding = encoding_of(data) if dialect is None else dialect.encoding
+    data = _as_utf8(data, path.name, encoding).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise SourceError(f"the file {path.name!r} is empty; give a table with a header line.")
-    header = _header(data, path.name, separator)
+    head = _head(data, path.name)
+    if dialect is None:
+        tabs = (Path(path.stem) if packed else path).suffix.lower() == ".tsv"
+        dialect = Dialect("\t" if tabs else separator_of(head), encoding=encoding)
+    separator = dialect.separator
+    header = _header(head, data, path.name, separator)
     check_names(header, SourceError)
     cells = data.count(separator.encode()) + data.count(b"\n")
     check_size(path, cells, len(data) + _CELL * cells)
     if len(header) > 1:
         data = data.rstrip(b"\r\n")
-    unreadable = SourceError(
-        f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8."
-    )
+    unreadable = _unreadable(path)
     try:
         with refusing(unreadable):
             frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
@@ -96,15 +137,28 @@ def read_csv(
     ):
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
-    with refusing(unreadable):
-        return frame.with_columns(
-            inferred(column)
-            for column in frame.get_columns()
-            if text is not None and column.name not in text
-        )
+    return frame, dialect
 
 
-def inferred(text: pl.Series) -> pl.Series:
+def _unreadable(path: Path) -> SourceError:
+    return SourceError(
+        f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8."
+    )
+
+
+def _as_utf8(data: bytes, file: str, encoding: Encoding) -> bytes:
+    if encoding == "utf-8":
+        return data
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError as wrong:
+        line = data.count(b"\n", 0, wrong.start) + 1
+        raise SourceError(
+            f"line {line} of {file!r} is not Windows-1252; save the file as UTF-8."
+        ) from None
+
+
+def inferred(text: pl.Series, decimal: Decimal = ".") -> pl.Series:
     """A column of text as whole numbers, numbers, dates or timestamps where every value is one;
     else as it is.
 
@@ -115,7 +169,8 @@ def inferred(text: pl.Series) -> pl.Series:
     probe = values.drop_nulls().head(_PROBE)
     if not len(probe) or not _TYPED.match(probe[0]):
         return text
-    for parse in (_whole, _number, _date, _timestamp):
+    number = _number if decimal == "." else _number_with_comma
+    for parse in (_whole, number, _date, _timestamp):
         if parse(probe) is not None and (parsed := parse(values)) is not None:
             return parsed
     return text
@@ -139,15 +194,28 @@ def _number(values: pl.Series) -> pl.Series | None:
     )
 
 
+def _number_with_comma(values: pl.Series) -> pl.Series | None:
+    return (
+        None
+        if values.str.contains(".", literal=True).any()
+        else _number(values.str.replace(",", ".", literal=True))
+    )
+
+
 def _date(values: pl.Series) -> pl.Series | None:
-    return _complete(values.str.to_date("%Y-%m-%d", strict=False), values)
+    form = "%d.%m.%Y" if _is_dotted(values) else "%Y-%m-%d"
+    return _complete(values.str.to_date(form, strict=False), values)
 
 
 def _timestamp(values: pl.Series) -> pl.Series | None:
-    for form in _TIMESTAMPS:
+    for form in _DOTTED_TIMESTAMPS if _is_dotted(values) else _TIMESTAMPS:
         if (parsed := _complete(values.str.to_datetime(form, strict=False), values)) is not None:
             return parsed
     return None
+
+
+def _is_dotted(values: pl.Series) -> bool:
+    return bool(values.str.contains(_DOTTED).all())
 
 
 def _unpacked(path: Path) -> bytes:
@@ -186,7 +254,8 @@ def _long_line(file: str) -> SourceError:
     )
 
 
-def _header(data: bytes, file: str, separator: str) -> list[str]:
+def _head(data: bytes, file: str) -> str:
+    """The beginning, with the header line in it."""
     head = data[: 1 << 20]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise SourceError(
@@ -202,14 +271,12 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
             f"the header of {file!r} is longer than 1 MB; write one name per column in the first"
             " line."
         )
+    return head.decode("utf-8", errors="surrogateescape")
+
+
+def _header(head: str, data: bytes, file: str, separator: Separator) -> list[str]:
     try:
-        names = next(
-            csv.reader(
-                io.StringIO(head.decode("utf-8", errors="surrogateescape"), newline=""),
-                delimiter=separator,
-            ),
-            [],
-        )
+        names = next(csv.reader(io.StringIO(head, newline=""), delimiter=separator), [])
     except csv.Error:
         raise SourceError(
             f"the header of {file!r} is not a line of names; write one name per column in the first"
@@ -219,9 +286,10 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
         raise _not_utf8(data, file) or SourceError(
             f"the header of {file!r} is not UTF-8; save it as UTF-8."
         )
-    if len(names) == 1 and ";" in names[0]:
+    if len(names) == 1 and (likely := separator_of(head)) != separator:
         raise SourceError(
-            f"the file {file!r} seems to be separated by semicolons; save it with commas."
+            f"the header of {file!r} is separated by {SEPARATOR_NAMES[likely]}s; write separator ="
+            f" {json.dumps(likely)} under [source] of the plan."
         )
     if any(
         "\n" in name or "\r" in name for name in names
@@ -245,14 +313,14 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
     return names
 
 
-def _is_short(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
+def _is_short(data: bytes, separator: Separator, frame: pl.DataFrame) -> bool:
     """Whether some row has too few fields, which Polars fills up silently."""
     if b'"' not in data:
         return data.count(separator.encode()) != (frame.width - 1) * (frame.height + 1)
     return _first_wrong(data, separator, frame.width) is not None
 
 
-def _first_wrong(data: bytes, separator: str, width: int) -> tuple[int, int] | None:
+def _first_wrong(data: bytes, separator: Separator, width: int) -> tuple[int, int] | None:
     """Line and number of fields of the first row that has not ``width`` of them."""
     longest = csv.field_size_limit(len(data) + 1)  # which belongs to the process
     try:
@@ -267,7 +335,7 @@ def _first_wrong(data: bytes, separator: str, width: int) -> tuple[int, int] | N
         csv.field_size_limit(longest)
 
 
-def _explained(data: bytes, file: str, separator: str, width: int) -> SourceError:
+def _explained(data: bytes, file: str, separator: Separator, width: int) -> SourceError:
     if error := _not_utf8(data, file):
         return error
     try:
@@ -276,13 +344,13 @@ def _explained(data: bytes, file: str, separator: str, width: int) -> SourceErro
         wrong = None
     if wrong is None:
         return SourceError(
-            f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a comma or a"
-            " line break, and double the quotes inside."
+            f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a"
+            f" {SEPARATOR_NAMES[separator]} or a line break, and double the quotes inside."
         )
     line, fields = wrong
     return SourceError(
         f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
-        " line (a field with a comma in it needs quotes)."
+        f" line (a field with a {SEPARATOR_NAMES[separator]} in it needs quotes)."
     )
 
 
@@ -292,7 +360,7 @@ def _not_utf8(data: bytes, file: str) -> SourceError | None:
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
         return SourceError(
-            f"line {line} of {file!r} is not UTF-8; save the file as UTF-8 (it may be Latin-1 or"
-            " Windows-1252)."
+            f"line {line} of {file!r} is not UTF-8; save it as UTF-8, or write encoding ="
+            ' "windows-1252" under [source] of the plan if it is that, or Latin-1.'
         )
     return None

@@ -10,13 +10,14 @@ from typing import Any, Final
 import polars as pl
 
 from phalanx.data.sources.coded_files import KINDS, read_coded
-from phalanx.data.sources.csv_files import read_csv
+from phalanx.data.sources.csv_files import dialect_of, read_csv
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_values, read_arrow, read_parquet
 from phalanx.data.sources.workbooks import read_workbook
 from phalanx.errors import SourceError, did_you_mean
 
-_CSV: Final = {".csv": ",", ".tsv": "\t"}
+_CSV: Final = (".csv", ".tsv")
 _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 _EXCEL: Final = (".xlsx", ".xlsm")
@@ -30,6 +31,7 @@ def read_source(
     query: str | None = None,
     drop: Collection[str] | None = (),
     text: Collection[str] | None = (),
+    dialect: Dialect | None = None,
 ) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet, Arrow/Feather, Excel, SPSS, Stata or
     SAS file, the rows of a query, or a table in memory.
@@ -50,6 +52,8 @@ def read_source(
         Columns that may have any type; None lets all do, for profiling.
     text : Collection[str], optional
         Columns of a file or a query that are text as it stands there; None: all.
+    dialect : Dialect, optional
+        How a CSV file is written, as a plan states it; None: as ``csv_dialect`` detects.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def read_source(
         )
     table = source
     if named and not in_a_database:
-        table = _read_file(Path(source), text)
+        table = _read_file(Path(source), text, dialect)
         check_values(table)
     elif named:
         from phalanx.data.sources.databases import read_query
@@ -81,12 +85,45 @@ def read_source(
     return to_polars(table, drop=drop)
 
 
-def _read_file(path: Path, text: Collection[str] | None) -> pl.DataFrame:
+def csv_dialect(source: str | Path) -> Dialect:
+    """How a CSV file is written, for a plan to state: the separator (comma, semicolon, tab) by its
+    header line, the encoding (UTF-8, Windows-1252) by its bytes, and the decimal mark by its
+    columns; the default for a source that is no CSV file.
+
+    Parameters
+    ----------
+    source : str | Path
+        As for ``read_source``.
+
+    Returns
+    -------
+    Dialect
+        The dialect.
+
+    Raises
+    ------
+    SourceError
+        As for ``read_source``.
+    """
+    if "://" in str(source) or not _is_csv(path := Path(source)):
+        return Dialect()
+    _check_there(path)
+    return dialect_of(path, packed=_is_packed(path))
+
+
+def _is_packed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _is_csv(path: Path) -> bool:
+    return (Path(path.stem) if _is_packed(path) else path).suffix.lower() in _CSV
+
+
+def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None) -> pl.DataFrame:
     _check_there(path)
     ending = path.suffix.lower()
-    unpacked = Path(path.stem).suffix.lower() if ending == ".gz" else ending
-    if unpacked in _CSV:
-        return read_csv(path, separator=_CSV[unpacked], packed=ending == ".gz", text=text)
+    if _is_csv(path):
+        return read_csv(path, dialect=dialect, packed=_is_packed(path), text=text)
     if ending in _EXCEL:
         return read_workbook(path, text=text)
     if ending in KINDS:
