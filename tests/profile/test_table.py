@@ -690,6 +690,46 @@ def test_single_values_are_never_guessed_to_be_sensitive():
     assert roles["kind"] == "sensitive"
 
 
+def test_what_handled_a_row_is_nobodys_secret():
+    """Who gave, sent or paid is never guessed to be sensitive, in English or German; what only ends
+    as such a word does is.
+    """
+    n = 400
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(n)],
+            "sex": ["f", "m"] * 200,
+            "zip": [i % 30 for i in range(n)],
+        }
+        | {
+            name: [f"{i % (9 + j)}x" for i in range(n)]
+            for j, name in enumerate(["given_by", "v_adminby", "Quelle", "payer_code"])
+        }
+    )
+    assert "sensitive" not in roles(frame).values()
+    assert roles(frame.with_columns(hobby=pl.Series(["a", "b", "c", "d"] * 100)))["hobby"] == (
+        "sensitive"
+    )
+
+
+def test_what_is_sensitive_by_name_and_cannot_be_is_said():
+    """Where one value has more than half of the rows, and where another attribute is chosen."""
+    n = 400
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(n)],
+            "sex": ["f", "m"] * 200,
+            "zip": [i % 30 for i in range(n)],
+            "died": ["no"] * 390 + ["yes"] * 10,
+            "drug": [f"d{i % 9}" for i in range(n)],
+            "wage": [f"w{i % 7}" for i in range(n)],
+        }
+    )
+    why = {c.name: c.reason for c in profile(frame) if c.role == "drop"}
+    assert "one value has more than half of the rows" in why["died"]
+    assert "one attribute can be" in why["wage"]
+
+
 def test_a_column_may_be_called_count():
     """The name that counts get elsewhere is a name like any other."""
     frame = pl.DataFrame({"count": ["a", "b", "a", "c"] * 5, "age": list(range(20))})

@@ -62,6 +62,12 @@ SENSITIVE: Final = (
     _words("educ education schooling degree"),
 )
 """What people would not want to be linked with, the most telling words first."""
+HANDLING: Final = _words("""
+    by source origin channel provider payer sponsor office clerk user author editor interviewer
+    operator sender supplier vendor batch lot version file form split fold
+    von durch quelle herkunft bearbeiter sachbearbeiter kostenträger melder charge fassung
+""")
+"""Who or what handled a row, which is a secret of nobody in it."""
 QUASI: Final = _words("""
     age sex gender female male zip zipcode postcode postal plz birth birthday birthdate dob race
     ethnicity ethnic hispanic marital married marriage nationality country region state county city

@@ -15,6 +15,7 @@ from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
 from phalanx.profile.dictionary import (
     DIRECT,
     FREE,
+    HANDLING,
     HOUSEHOLD,
     NUMBER,
     OF_A_SAMPLE,
@@ -53,6 +54,8 @@ published as it is.
 _FEW_SAME: Final = 20
 """Attributes of fewer rows to a value than this may go together by chance."""
 _FREE_TEXT_LENGTH: Final = 40
+_SHORTEST_BY: Final = 6
+"""A hobby and a baby are shorter words that end so."""
 _SENSITIVE_VALUES: Final = 100
 """Without a name to go by, an attribute of more values than this is more likely known to others (a
 place, a date) than a secret.
@@ -231,11 +234,25 @@ def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
     """
     if sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) < _ENOUGH:
         return columns
-    why = "nothing says whether others may know it; make it quasi if they may, and only then"
     return [
-        replace(c, role="drop", reason=why) if c.role == "quasi" and c.reason != _KNOWN else c
+        (
+            replace(c, role="drop", reason=_unknown(c))
+            if c.role == "quasi" and c.reason != _KNOWN
+            else c
+        )
         for c in columns
     ]
+
+
+def _unknown(column: ColumnProfile) -> str:
+    """Why a column is left out of which nothing says that others know it."""
+    if not words(column.name) & frozenset().union(*SENSITIVE):
+        return "nothing says whether others may know it; make it quasi if they may, and only then"
+    if column.largest_m < 2:
+        return (
+            "its name says that it is sensitive, and one value has more than half of the rows: no l"
+        )
+    return "its name says that it is sensitive, and one attribute can be; choose which"
 
 
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
@@ -274,6 +291,13 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
     return next((why for why, holds in reasons.items() if holds), None)
 
 
+def _of_handling(name: set[str]) -> bool:
+    """Whether it says who did something to the row, as in "given_by" and "adminby"."""
+    return bool(name & HANDLING) or any(
+        word.endswith("by") and len(word) >= _SHORTEST_BY for word in name
+    )
+
+
 def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     """By name, the most telling word first; else a set of values; else the attribute of most
     values, within a bound, that is not what others know.
@@ -305,6 +329,7 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
         c
         for c in guessed
         if not words(c.name) & QUASI
+        and not _of_handling(words(c.name))
         and c.type == "categorical"
         and 3 <= c.distinct <= _SENSITIVE_VALUES
     ]
