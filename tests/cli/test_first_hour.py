@@ -203,7 +203,7 @@ def test_a_table_of_a_german_hospital_is_published(ward) -> None:
     assert "look whether its letters are right" in text and "numeric, 30 distinct" in text
 
     assert ward.call("publish", "h.toml").code == 0
-    table = px.Release.read(ward.path / "releases" / "h-1").table
+    table = pl.DataFrame(px.Release.read(ward.path / "releases" / "h-1").table)
     assert table["Aufnahme_low"].dtype == pl.Date and table["Größe_low"].dtype == pl.Float64
     beside = ("--original", "h.csv", "--identifier", "Fallnummer")
     assert ward.call("verify", "releases/h-1", *beside).code == 0

@@ -141,7 +141,7 @@ def init(
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     typer.echo(
-        f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}"
+        f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx check {target}"
     )
 
 
