@@ -257,22 +257,22 @@ def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
 
 @pytest.mark.parametrize(("share", "told"), [(0.2501, True), (0.25, False)])
 def test_rows_that_can_be_recognised_are_warned_of(tmp_path, share, told):
-    """Where the informed adversary names a larger share of the rows than delta, a warning says so
-    beside the promise, with the figure.
+    """How many rows the informed adversary finds stands before what delta means, as a warning where
+    it is more than delta.
     """
     made, _, _ = publish(tmp_path)
     page = page_of(
         tmp_path / "page.html", made[0], [Found("informed", "x", 60, (share, (0, 1)), None)]
     )
-    assert (
-        "Rows can be recognised" in page.text
-        and "names the right row for 25.0% of the persons" in page.text
-    ) == told
+    assert ("Rows can be recognised" in page.text) == told
+    assert ("How many rows are found" in page.text) != told
+    measured = page.text.index("names the right row for 25.0% of the persons")
+    assert measured < page.text.index("could stem")
 
 
 def test_what_the_plan_allows_is_told(tmp_path):
     """Beside an adversary that the plan bounds stands how much it may name, and nobody is warned of
-    what was allowed.
+    what was allowed: it is said.
     """
     made, _, _ = publish(tmp_path, bounds={"informed": "4/5"})
     page = page_of(
@@ -285,6 +285,7 @@ def test_what_the_plan_allows_is_told(tmp_path):
         in page.text
     )
     assert page.text.count("The plan allows it") == 1
+    assert "names the right row for 70.0% of the persons. The plan allows 4/5." in page.text
     assert "Rows can be recognised" not in page.text
 
 

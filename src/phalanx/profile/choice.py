@@ -129,8 +129,8 @@ def _as_original(
             f"# be found, at most 1 in {k} by who knows the release; {receiver} receives it.",
             "# It needs phalanx[mutual-cover].",
             'name = "mutual-cover"',
-            f'delta = "1/{k}"',
             f'bounds = {{ informed = "1/{k}" }}',
+            f'delta = "1/{k}"  # of one published value; it bounds no rate at which rows are found',
         ]
     if sensitive is None or several:
         return [

@@ -125,21 +125,27 @@ class MutualCover:
         *,
         reidentified: float | None = None,
     ) -> Iterator[tuple[str, str]]:
-        """What the promise leaves out (docs/explanation/mutual-cover.md); rows that are recognised,
-        where no bound of the plan allows it.
+        """What the promise leaves out (docs/explanation/mutual-cover.md): how many rows were found,
+        where that was measured; it stands before what delta means.
         """
-        if (
-            reidentified is not None
-            and reidentified > exact(self.delta, "delta")
-            and "informed" not in manifest.method.get("bounds", {})
-        ):
+        if reidentified is None:
+            return
+        found = (
+            "Whoever knows somebody's quasi-identifiers, and how this release was made, names the"
+            f" right row for {percent(reidentified)} of the persons."
+        )
+        allowed = manifest.method.get("bounds", {}).get("informed")
+        if allowed is not None:
+            yield "How many rows are found", f"{found} The plan allows {allowed}."
+        elif reidentified <= exact(self.delta, "delta"):
+            yield "How many rows are found", f"{found} Delta does not bound this."
+        else:
             yield (
                 "Rows can be recognised",
                 (
-                    "Whoever knows somebody's quasi-identifiers, and how this release was made,"
-                    f" names the right row for {percent(reidentified)} of the persons. Delta does"
-                    " not bound this: it bounds how much of one value may stem from one person."
-                    " Where it is too much, bound it by [method.bounds], or lower delta."
+                    f"{found} Delta does not bound this: it bounds how much of one value may stem"
+                    " from one person. Where it is too much, bound it by [method.bounds], or lower"
+                    " delta."
                 ),
             )
 
