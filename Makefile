@@ -5,13 +5,16 @@ VENV   ?= .venv
 BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 UV      := $(BIN)/uv --quiet --no-config --no-python-downloads
-TESTS   := pytest -q -n auto --dist worksteal
+TESTS   := pytest -q -n auto --dist worksteal -p no:anyio
 
 # Environments beside the usual one, each made anew at each run, with what somebody else may have: the core alone, the lowest versions, other Pythons.
 FRESH     = $(UV) venv --clear --python $(BIN)/python $(VENV)-$@
 INTO      = $(UV) pip install --python $(VENV)-$@/bin/python
 INSTALLED = PHALANX_INSTALLED=$(abspath $(VENV)-$@) NUMBA_OPT=0 \
 	$(VENV)-$@/bin/python -m pytest -q -p no:cacheprovider -W default --confcutdir tests/cli tests/cli/test_installed.py
+
+# What pytest makes of a file before it reads it is kept for the next run, also where Python is told to keep nothing.
+unexport PYTHONDONTWRITEBYTECODE
 
 # So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
 BUDGET   ?= 230
@@ -35,8 +38,8 @@ demo: $(VENV)/.demo  ## set everything up and publish a real series, five years 
 test: $(VENV)/.warm  ## a case of every test and a share of the slow ones, others on other days; the same again with SEED=…
 	@BUDGET=$(BUDGET) $(BIN)/python -m $(TESTS) --durations 10
 
-quick: $(VENV)/.warm  ## a case of every test that takes less than a quarter of a second, and a few of the others
-	@BUDGET=60 LONG=0.25 $(BIN)/python -m $(TESTS) -m "not slow"
+quick: $(VENV)/.warm  ## a case of every test that takes less than a quarter of a second
+	@BUDGET=60 LONG=0.25 SLOW_SHARE=0 $(BIN)/python -m $(TESTS) -m "not slow"
 
 thorough: $(VENV)/.warm  ## every test, with all its examples
 	@BUDGET= $(BIN)/python -m $(TESTS) --durations 10

@@ -44,6 +44,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         )
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """To read a file takes time, which is saved where none of its tests can come."""
+    if collection_path.match("test_*.py"):
+        return not thoroughly.has_turn(collection_path, thoroughly.known()) or None
+    return None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where there is a budget: the tests that keep it, the slow ones first, with fewer examples."""

@@ -3,9 +3,12 @@
 keeps the limit.
 """
 
+from pathlib import Path
+
 import pytest
 
-from support.thoroughly import chosen, function, part, some_of_each
+from support import thoroughly
+from support.thoroughly import chosen, function, has_turn, part, some_of_each
 
 QUICK = (
     [f"a.py::test_one[{i}]" for i in range(10)]
@@ -74,6 +77,29 @@ def test_tests_that_share_what_takes_long_come_together() -> None:
     assert {len(shared & set(day)) for day in days} == {0, 3}
     assert any("b.py::test_slow" in day and not shared & set(day) for day in days)
     assert all("a.py::test_two" in day for day in days)
+
+
+def test_slow_tests_without_a_share_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is marked, takes long, or shares what does is left to other runs; all else comes."""
+    monkeypatch.setattr(thoroughly, "SLOW_SHARE", 0)
+    tests, seconds = [*QUICK, "s.py::test_0", "c.py::test_1"], {"a.py::test_two": 5.0, "c.py": 30.0}
+    assert set(chosen(tests, {"s.py::test_0"}, seconds, 99, 7)) == set(QUICK) - {"a.py::test_two"}
+
+
+def test_a_file_without_a_turn_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where slow tests have no share, and where all tests of the file are slow."""
+    path = Path(__file__)
+    place = path.relative_to(thoroughly.ROOT).as_posix()
+    slow = {f"{place}::{name}": 9.0 for name in globals() if name.startswith("test_")}
+    quicker = slow | {f"{place}::test_a_choice_can_be_repeated": 0.0}
+    monkeypatch.setenv("BUDGET", "60")
+    monkeypatch.setattr(thoroughly, "SLOW_SHARE", 0.4)
+    assert has_turn(path, slow)
+    monkeypatch.setattr(thoroughly, "SLOW_SHARE", 0)
+    assert not has_turn(path, slow) and not has_turn(path, {place: 9.0})
+    assert has_turn(path, quicker) and has_turn(path, {})
+    monkeypatch.setenv("BUDGET", "")
+    assert has_turn(path, slow)
 
 
 def test_nothing_to_choose_from() -> None:

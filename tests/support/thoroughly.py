@@ -11,20 +11,23 @@ the one that a run has printed repeats its choice. What each test takes stands i
 import heapq
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
-SECONDS = Path(__file__).parents[1] / "seconds.json"
+ROOT = Path(__file__).parents[2]
+SECONDS = ROOT / "tests" / "seconds.json"
 """By test function: the seconds of one of its cases, where they are a tenth or more; by file: those
 of the fixtures that its tests share.
 """
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
 LONG = float(os.environ.get("LONG", "0.5"))
 """A test of so many seconds has its turn as one that is marked slow."""
-SLOW_SHARE = 0.4
-"""The part of the budget that belongs to slow tests."""
+SLOW_SHARE = float(os.environ.get("SLOW_SHARE", "0.4"))
+"""The part of the budget that belongs to slow tests; where it is 0, none of them comes."""
 SHARED = 2.0
 """Where the fixtures of a file take so many seconds, its tests come together, as one slow test."""
 elsewhere: dict[str, float] = {}
@@ -68,9 +71,23 @@ def file(test: str) -> str:
     return test.partition("::")[0]
 
 
+@cache
 def known() -> dict[str, float]:
     """What was measured."""
     return json.loads(SECONDS.read_text(encoding="utf-8"))
+
+
+def has_turn(path: Path, seconds: Mapping[str, float]) -> bool:
+    """Whether a file may have a test that is run: not where slow ones have no share, and its tests
+    are slow, all of them.
+    """
+    if SLOW_SHARE or budget() is None:
+        return True
+    place = path.relative_to(ROOT).as_posix()
+    tests = re.findall(r"^ *def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return seconds.get(place, 0.0) < SHARED and (
+        not tests or any(seconds.get(f"{place}::{test}", 0.0) < LONG for test in tests)
+    )
 
 
 def chosen(
@@ -94,7 +111,7 @@ def chosen(
         unit: sum(map(cost, together)) + seconds.get(file(unit), 0.0)
         for unit, together in units.items()
     }
-    share = part(list(units), costs.__getitem__, limit * SLOW_SHARE, turn)
+    share = part(list(units), costs.__getitem__, limit * SLOW_SHARE, turn) if SLOW_SHARE else []
     slow = {test for together in units.values() for test in together}
     quick = [test for test in tests if test not in slow]
     rest = limit - sum(costs[unit] for unit in share)
