@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that come in: ``source``, by kind; ``csv_files``, ``workbooks`` (Excel), ``coded_files``
-(SPSS, Stata, SAS), ``databases``, ``frames``; ``reading``: the one reader, within the
-``available_memory``.
+"""Tables that come in: ``source``, by kind; ``csv_files`` and their ``dialects``, ``workbooks``
+(Excel), ``coded_files`` (SPSS, Stata, SAS), ``databases``, ``frames``; ``reading``: the one reader,
+within the ``available_memory``.
 """
