@@ -22,6 +22,8 @@ FILES = sorted((SOURCE / "phalanx").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 MOST_LINES = 500
 """Without docstrings: what documents a file does not make it two."""
+MOST_ARGUMENTS = 9
+"""Of a kernel."""
 SCRIPTS = ("src", "tests", "docs", "experiments", "benchmarks")
 
 
@@ -285,6 +287,14 @@ def kernels_name_their_arguments(file: File) -> Iterator[str]:
                 yield f"{node.lineno}: {node.name} does not name {', '.join(unnamed)}"
 
 
+def kernels_take_few_arguments(file: File) -> Iterator[str]:
+    """Arguments by place are mixed up unnoticed: arrays that belong together are a NamedTuple."""
+    if file.is_kernel:
+        for node in file.tree.body:
+            if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS:
+                yield f"{node.lineno}: {node.name} takes {len(node.args.args)} arguments"
+
+
 def no_bare_except(file: File) -> Iterator[str]:
     """A bare except swallows Ctrl-C and the bug behind it."""
     yield from (
@@ -515,6 +525,11 @@ BROKEN_TWINS: list[tuple[Rule, str, str]] = [
         '"""M."""\nclass A:\n    """A."""\n    def nobody_describes_this(self): ...',
     ),
     (kernels_name_their_arguments, "kernels/a.py", 'def f(codes, k):\n    """Cut ``codes``."""'),
+    (
+        kernels_take_few_arguments,
+        "methods/anatomy/kernels.py",
+        f"def f({', '.join(f'a{i}' for i in range(MOST_ARGUMENTS + 1))}): ...",
+    ),
     (no_bare_except, "data/a.py", "try:\n    f()\nexcept:\n    pass"),
     (small_files, "data/a.py", "x = 1\n" * (MOST_LINES + 1)),
     (errors_are_short, "data/a.py", f"raise SchemaError(f'{{x}}{'a' * LONGEST_ERROR}')"),

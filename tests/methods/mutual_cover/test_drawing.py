@@ -150,9 +150,8 @@ def test_points_that_are_not_uniform_are_noticed(monkeypatch):
     tables = tables_of(monkeypatch)
     real = kernel.coupled
 
-    def short(*arguments):
-        point = arguments[7]
-        return real(*arguments[:7], (point * 0.99).astype(np.int64), *arguments[8:])
+    def short(own, law, point, draws, drawn):
+        return real(own, law, (point * 0.99).astype(np.int64), draws, drawn)
 
     monkeypatch.setattr(kernel, "coupled", short)
     assert off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), Randomness.seeded(15))) > 0
@@ -164,9 +163,8 @@ def test_values_that_are_not_uniform_are_noticed(monkeypatch):
     """
     real = kernel.coupled
 
-    def draws_few(*arguments):
-        *before, words, drawn = arguments
-        return real(*before, words % 2520, drawn)
+    def draws_few(own, law, point, draws, drawn):
+        return real(own, law, point, draws % 2520, drawn)
 
     monkeypatch.setattr(kernel, "coupled", draws_few)
     tables = tables_of(monkeypatch, denominator=2520)

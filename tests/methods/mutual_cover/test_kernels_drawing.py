@@ -39,20 +39,13 @@ def tuples(
     return tables, tuple(draw(st.integers(0, len(table) - 1)) for table in tables)
 
 
-def arrays(tables: list[Table], own: tuple[int, ...], rows: int) -> tuple[np.ndarray, ...]:
-    """The first arguments of the kernel, for that many times the same tuple: own, table,
-    starts, cells, units.
-    """
+def law(tables: list[Table], rows: int, whole: int, order: list[int]) -> kernel.Law:
+    """What that many tuples are drawn by, as the kernel takes it."""
     sizes = [len(table) for table in tables]
     starts, cells = np.cumsum([0, *sizes]), np.cumsum([0, *(k * k for k in sizes)])
     units = np.array([n for table in tables for row in table for n in row], dtype=np.int64)
-    return (
-        np.tile(np.array(own), (rows, 1)),
-        np.tile(np.arange(len(tables)), (rows, 1)),
-        starts,
-        cells,
-        units,
-    )
+    table = np.tile(np.arange(len(tables)), (rows, 1))
+    return kernel.Law(table, starts, cells, units, whole, np.array(order))
 
 
 def coupled(
@@ -65,8 +58,8 @@ def coupled(
 ) -> tuple[np.ndarray, int]:
     """What the kernel draws for a tuple at each point, and how many draws it used."""
     drawn = np.full((len(point), len(own)), -1)
-    first, *rest = arrays(tables, own, len(point))
-    used = kernel.coupled(first, *rest, whole, np.array(order), point, draws, drawn)
+    owns = np.tile(np.array(own), (len(point), 1))
+    used = kernel.coupled(owns, law(tables, len(point), whole, order), point, draws, drawn)
     return drawn, used
 
 

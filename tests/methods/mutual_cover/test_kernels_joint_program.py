@@ -14,7 +14,7 @@ from naive import outputs as alone
 from phalanx.data.distances import Matrix
 from phalanx.methods.mutual_cover.kernels import joint_program as kernel
 from phalanx.methods.mutual_cover.kernels import rounding as exact
-from phalanx.methods.mutual_cover.kernels.program import Grid
+from phalanx.methods.mutual_cover.kernels.program import Grid, Solution
 from phalanx.methods.mutual_cover.problems import Layout
 from phalanx.methods.mutual_cover.program import solve
 from support.thoroughly import examples
@@ -36,7 +36,8 @@ def solved(tuples, delta, changes, dearness=10.0, slack=0.0):
     table = np.concatenate([each.table(p).ravel() for p in range(2)])
     cost, bound = np.empty(1), np.empty(1)
     arrays = problems.grid, types, first, delta.numerator, delta.denominator, changes
-    kernel.least_together(*arrays, dearness, slack, table, cost, bound, np.array([0]))
+    attempt, solution = kernel.Attempt(dearness, slack), Solution(table, cost, bound)
+    kernel.least_together(*arrays, attempt, solution, np.array([0]))
     return (
         float(cost[0]),
         float(bound[0]),
@@ -93,6 +94,13 @@ def _stays_alone(layout, delta):
     return [[each.table(a)[i, i] for a, i in enumerate(own)] for own in layout.own.tolist()]
 
 
+def two_types(tuples, cap):
+    """Two classes of so many tuples on two attributes, and two types with that cap."""
+    first, at, types = np.array([0, 2, 4]), np.array([0, 4]), np.array([[0, 0], [1, 1]])
+    far = np.array([0.0, 1.0, 1.0, 0.0] * 2)
+    return kernel.Group(np.full(4, tuples), first, far, at, types, np.full(2, cap))
+
+
 @pytest.mark.parametrize(
     "prices",
     [[0.0] * 5, [1.0] * 5, [-3.0, 2.0, 9.0, -50.0, 1.0], [100.0, -100.0, 0.0, 5.0, 5.0]],
@@ -102,44 +110,25 @@ def test_wrong_prices_prove_less(prices):
     """Whatever the prices of two classes on two attributes and of a type, the bound is below the
     least cost; a type's price above 0 counts as none.
     """
-    counts, first, at, types = (
-        np.array([2, 2, 2, 2]),
-        np.array([0, 2, 4]),
-        np.array([0, 4]),
-        np.array([[0, 0], [1, 1]]),
-    )
-    far = np.array([0.0, 1.0, 1.0, 0.0] * 2)
+    group = two_types(2, 1.0)
     least = naive.least_cost(
         [(0, 0), (0, 0), (1, 1), (1, 1)], [[[0, 1], [1, 0]]] * 2, Fraction(1, 2), 1, shared=True
     )
     assert least == pytest.approx(4)
     for last in (-7.0, 0.0, 7.0):
         u = np.array([*prices, last])
-        assert (
-            kernel._bound(counts, first, far, at, types, 1.0, 0.5, u, np.empty(8)) <= least + 1e-9
-        )
+        assert kernel._bound(group, 0.5, u, np.empty(8)) <= least + 1e-9
 
 
 def test_tables_that_are_none_cost_infinity():
     """Rows that do not sum to 1, and types that stay more often than they may, have no cost; just
     enough is enough.
     """
-    counts, first, at, types = (
-        np.array([1, 1, 1, 1]),
-        np.array([0, 2, 4]),
-        np.array([0, 4]),
-        np.array([[0, 0], [1, 1]]),
-    )
-    far, half = np.array([0.0, 1.0, 1.0, 0.0] * 2), np.full(8, 0.5)
-    assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half) == 2
-    assert kernel._cost(counts, first, far, at, types, np.full(2, 0.999), half) == np.inf
-    assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half * 0.999) == np.inf
-    assert (
-        kernel._cost(
-            counts, first, far, at, types, np.full(2, 2.0), np.array([1.0, 0.0, 0.0, 1.0] * 2)
-        )
-        == 0
-    )
+    half = np.full(8, 0.5)
+    assert kernel._cost(two_types(1, 1.0), half) == 2
+    assert kernel._cost(two_types(1, 0.999), half) == np.inf
+    assert kernel._cost(two_types(1, 1.0), half * 0.999) == np.inf
+    assert kernel._cost(two_types(1, 2.0), np.array([1.0, 0.0, 0.0, 1.0] * 2)) == 0
 
 
 def test_a_column_that_too_few_feed_is_given_up():

@@ -39,9 +39,8 @@ def solved(
 ) -> tuple[np.ndarray, float, float]:
     """The table of one problem, its cost and its bound."""
     table, cost, bound = np.full(problem[3][-1], np.nan), np.empty(1), np.empty(1)
-    kernel.least(
-        problem, delta.numerator, delta.denominator, slack, table, cost, bound, np.array([0])
-    )
+    solution = kernel.Solution(table, cost, bound)
+    kernel.least(problem, delta.numerator, delta.denominator, slack, solution, np.array([0]))
     return table, cost[0], bound[0]
 
 

@@ -306,10 +306,10 @@ def test_what_the_first_attempt_does_not_find_is_not_given_up(monkeypatch):
     own = kernel.least_together
 
     def gives_up(*arguments: Any) -> None:
-        cost, bound = arguments[-3:-1]
-        asked.append(arguments[6:8])
+        *_, attempt, solution, which = arguments
+        asked.append(attempt)
         if len(asked) < fails:
-            cost[arguments[-1]], bound[arguments[-1]] = math.inf, -math.inf
+            solution.cost[which], solution.bound[which] = math.inf, -math.inf
         else:
             own(*arguments)
 

@@ -325,18 +325,10 @@ def _chances(tables: Tables, rng: Randomness, what: str) -> tuple[Ints, Ints]:
 
 def _drawn(tables: Tables, order: Ints, point: Ints, draws: Ints) -> Ints:
     problems, drawn = tables.problems, np.empty_like(tables.own)
-    kernel.coupled(
-        tables.own,
-        tables.table,
-        problems.starts,
-        problems.cells,
-        tables.units,
-        tables.denominator,
-        order,
-        point,
-        draws,
-        drawn,
+    law = kernel.Law(
+        tables.table, problems.starts, problems.cells, tables.units, tables.denominator, order
     )
+    kernel.coupled(tables.own, law, point, draws, drawn)
     return drawn
 
 

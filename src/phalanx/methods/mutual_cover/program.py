@@ -20,6 +20,7 @@ from phalanx.arrays import Floats, Ints
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels import joint_program as joint_kernel
 from phalanx.methods.mutual_cover.kernels import program as kernel
+from phalanx.methods.mutual_cover.kernels.joint_program import Attempt
 from phalanx.methods.mutual_cover.problems import Layout, Problems, ranges
 from phalanx.methods.threads import on_all, threads
 
@@ -40,7 +41,7 @@ _PROVEN_TOGETHER: Final = 1e-7
 """The same of the tables of a group."""
 _SLACK: Final = 1e-9
 """How far weights may fall below zero in the second attempt."""
-_ATTEMPTS: Final = ((10.0, 0.0), (10.0, _SLACK), (1e4, _SLACK))
+_ATTEMPTS: Final = (Attempt(10.0, 0.0), Attempt(10.0, _SLACK), Attempt(1e4, _SLACK))
 """How dear it is not to cover a class, and how far weights may fall below zero, at first and where
 that brought nothing.
 """
@@ -107,8 +108,8 @@ def solve(problems: Problems, delta: Fraction) -> Solved:
     )
 
     def attempt(which: Ints, slack: float) -> None:
-        parts = delta.numerator, delta.denominator, slack
-        in_threads(partial(kernel.least, different.grid, *parts, table, cost, bound), which)
+        asked = different.grid, delta.numerator, delta.denominator, slack
+        in_threads(partial(kernel.least, *asked, kernel.Solution(table, cost, bound)), which)
 
     only = different.tuples * delta.numerator == delta.denominator
     few = (np.diff(different.starts) <= _FEW) | only
@@ -154,15 +155,13 @@ def solve_together(
     span = problems.tuples[: layout.groups] * problems.greatest.reshape(layout.attributes, -1).max(
         axis=0, initial=0.0
     )
-    for dearness, slack in _ATTEMPTS:
+    for attempt in _ATTEMPTS:
         if not len(which):
             return
         solution, costs, bounds = np.zeros_like(table), np.empty_like(cost), np.empty_like(bound)
-        asked = problems.grid, *layout.types, delta.numerator, delta.denominator, changes
-        work = partial(
-            joint_kernel.least_together, *asked, dearness, slack, solution, costs, bounds
-        )
-        in_threads(work, which)
+        asked = problems.grid, *layout.types, delta.numerator, delta.denominator, changes, attempt
+        results = kernel.Solution(solution, costs, bounds)
+        in_threads(partial(joint_kernel.least_together, *asked, results), which)
         proves = np.where(np.isfinite(costs[which]), bounds[which], -math.inf)
         bound[which] = np.maximum(bound[which], proves)
         better = which[costs[which] < cost[which]]
@@ -216,9 +215,10 @@ def _capped(
         return math.inf, table
     cap = np.where(cap < 1, np.maximum(cap - _LESS, 0.0), 1.0)
     capped = np.flatnonzero(cap < 1)
-    asked = np.ravel(distances), capped, cap[capped], delta.numerator, delta.denominator
-    for dearness, slack in _ATTEMPTS[:2]:
-        cost = joint_kernel.least_capped(counts, *asked, dearness, slack, table)
+    first, at = np.array([0, len(cap)]), np.array([0, len(table)])
+    group = joint_kernel.Group(counts, first, np.ravel(distances), at, capped[:, None], cap[capped])
+    for attempt in _ATTEMPTS[:2]:
+        cost = joint_kernel.least_capped(group, *delta.as_integer_ratio(), attempt, table)
         if math.isfinite(cost):
             return float(cost), table
     return math.inf, table

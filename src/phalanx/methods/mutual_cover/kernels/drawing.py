@@ -11,9 +11,28 @@ All numbers are whole: what is drawn has exactly the probabilities of the tables
 words.
 """
 
+from typing import NamedTuple
+
 from phalanx.arrays import Ints
 from phalanx.kernels import njit
 from phalanx.kernels.picking import pick
+
+
+class Law(NamedTuple):
+    """What tuples are drawn by."""
+
+    table: Ints
+    """The table of each tuple on each attribute, shape (n, d)."""
+    starts: Ints
+    """Where the classes of a table begin."""
+    cells: Ints
+    """Where its cells begin."""
+    units: Ints
+    """The cells of all tables."""
+    denominator: int
+    """What a row of a table sums to."""
+    order: Ints
+    """How attributes are laid along the line, shape (d,)."""
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -31,27 +50,15 @@ def _value(units: Ints, row: int, k: int, own_class: int, number: int) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def coupled(
-    own: Ints,
-    table: Ints,
-    starts: Ints,
-    cells: Ints,
-    units: Ints,
-    denominator: int,
-    order: Ints,
-    point: Ints,
-    draws: Ints,
-    drawn: Ints,
-) -> int:
+def coupled(own: Ints, law: Law, point: Ints, draws: Ints, drawn: Ints) -> int:
     """Fill ``drawn`` (n, d) with the classes that the tuples publish, at least one of which is
     another on attributes where the tables say so.
 
-    ``own`` (n, d): the tuples' classes; ``table`` (n, d): which table each is drawn from;
-    ``starts``, ``cells``: where the classes and cells of a table begin; ``units``: the cells, whose
-    rows sum to ``denominator``; ``order`` (d,): how attributes are laid along the line; ``point``
-    (n,): uniform below the denominator; ``draws``: random numbers of 0 .. 2^63-1, one for each
-    attribute that changes and a few more. Returns how many were used.
+    ``own`` (n, d): the tuples' classes, drawn by the ``law``; ``point`` (n,): uniform below the
+    denominator; ``draws``: random numbers of 0 .. 2^63-1, one for each attribute that changes and a
+    few more. Returns how many were used.
     """
+    table, starts, cells, units, denominator, order = law
     at = 0
     for r in range(len(own)):
         begin = 0

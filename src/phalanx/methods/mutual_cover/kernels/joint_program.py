@@ -16,13 +16,20 @@ covers are found as without it. The same prices prove the optimum.
 Every function here releases the lock.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from phalanx.arrays import Floats, Ints
 from phalanx.kernels import njit
-from phalanx.methods.mutual_cover.kernels.program import Grid, cover, inverted, leaves, price
+from phalanx.methods.mutual_cover.kernels.program import (
+    Grid,
+    Solution,
+    cover,
+    inverted,
+    leaves,
+    price,
+)
 
 _ENOUGH: Final = 1e-10
 """A cover that saves less than this part of the greatest distance is not worth a step."""
@@ -42,6 +49,31 @@ _SPARE: Final = -2
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 
+class Group(NamedTuple):
+    """The program of one group, or of one attribute of it."""
+
+    counts: Ints
+    """The tuples of each class, one attribute after the other."""
+    first: Ints
+    """Attribute a has the classes ``first[a] .. first[a + 1] - 1``, shape (attributes + 1,)."""
+    distances: Floats
+    """Of its classes, row by row, from ``at[a]`` on."""
+    at: Ints
+    types: Ints
+    """The class of each tuple type on each attribute, shape (types, attributes)."""
+    caps: Floats
+    """What the probabilities of a type's own values may sum to, shape (types,)."""
+
+
+class Attempt(NamedTuple):
+    """How to go about it."""
+
+    dearness: float
+    """What it costs not to cover a class."""
+    slack: float
+    """How far weights may fall below zero on the way, which helps where covers are nearly alike."""
+
+
 @_kernel
 def _blocks(a: Ints, first: Ints) -> Ints:
     """The block of every class, where ``first`` says where each of the blocks ``a`` begins, and the
@@ -54,12 +86,11 @@ def _blocks(a: Ints, first: Ints) -> Ints:
 
 
 @_kernel
-def _dearer(
-    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, dear: Floats
-) -> None:
-    """Fill ``dear`` with the distances ``d``, on the diagonal with what the prices ``u`` of types
-    add for tuples that stay.
+def _dearer(group: Group, u: Floats, dear: Floats) -> None:
+    """Fill ``dear`` with the distances, on the diagonal with what the prices ``u`` of types add for
+    tuples that stay.
     """
+    c, first, d, at, types, _ = group
     dear[:] = d
     k = first[-1]
     for t in range(len(types)):
@@ -72,25 +103,12 @@ def _dearer(
 
 @_kernel
 def _together(
-    c: Ints,
-    first: Ints,
-    d: Floats,
-    at: Ints,
-    types: Ints,
-    caps: Floats,
-    delta: float,
-    dearness: float,
-    slack: float,
-    table: Floats,
+    group: Group, delta: float, attempt: Attempt, table: Floats
 ) -> tuple[float, float, float]:
     """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and
     what is left uncovered (0 where all is well).
-
-    The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from
-    ``at[a]`` on. ``types`` (t, attributes): the class of each tuple type on each attribute.
-    ``caps``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs
-    not to cover a class. ``slack``: how far weights may fall below zero on the way.
     """
+    c, first, d, at, types, caps = group
     attributes = len(first) - 1
     k, rows = first[-1], first[-1] + len(types)
     m = c[: first[1]].sum()
@@ -102,7 +120,7 @@ def _together(
     basis, inverse, work, x = np.eye(rows), np.eye(rows), np.empty((rows, rows)), sums.copy()
     costs, values = np.zeros(rows), np.full(rows, _SPARE)
     values[:k] = _ARTIFICIAL
-    costs[:k] = dearness * m * greatest * c
+    costs[:k] = attempt.dearness * m * greatest * c
     block = _blocks(np.arange(attributes), first)
     longest = 0
     for a in range(attributes):
@@ -127,7 +145,7 @@ def _together(
                 if costs[b] != 0.0:
                     for i in range(rows):
                         u[i] += costs[b] * inverse[b, i]
-        _dearer(c, first, d, at, types, u, dear)
+        _dearer(group, u, dear)
         entering, saving = -1, -_ENOUGH * greatest
         for t in range(len(types)):
             if -u[k + t] < saving:
@@ -184,7 +202,7 @@ def _together(
             for r in range(reached):
                 sum_of += inverse[b, nonzero[r]] * full[nonzero[r]]
             step[b] = sum_of
-        out = leaves(x, inverse, step, slack)
+        out = leaves(x, inverse, step, attempt.slack)
         if out < 0:
             break
         inverse[out] /= step[out]
@@ -216,18 +234,13 @@ def _together(
             lo, hi = first[a], first[a + 1]
             for i in range(lo, hi):
                 table[at[a] + (i - lo) * (hi - lo) + values[b] - lo] += x[b] * basis[b, i]
-    return (
-        _cost(c, first, d, at, types, caps, table),
-        _bound(c, first, d, at, types, caps, delta, u, dear),
-        uncovered,
-    )
+    return _cost(group, table), _bound(group, delta, u, dear), uncovered
 
 
 @_kernel
-def _cost(
-    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, table: Floats
-) -> float:
+def _cost(group: Group, table: Floats) -> float:
     """What the tables cost; infinity where a row does not sum to 1, or a type stays too often."""
+    c, first, d, at, types, caps = group
     cost = 0.0
     for a in range(len(first) - 1):
         size = first[a + 1] - first[a]
@@ -250,24 +263,15 @@ def _cost(
 
 
 @_kernel
-def _bound(
-    c: Ints,
-    first: Ints,
-    d: Floats,
-    at: Ints,
-    types: Ints,
-    caps: Floats,
-    delta: float,
-    u: Floats,
-    dear: Floats,
-) -> float:
+def _bound(group: Group, delta: float, u: Floats, dear: Floats) -> float:
     """The bound that prices prove: types' prices above 0 are none, and where a cover undercuts the
     others, all prices of a tuple are lowered by as much.
     """
+    c, first, _, at, types, caps = group
     k = first[-1]
     for t in range(len(types)):
         u[k + t] = min(u[k + t], 0.0)
-    _dearer(c, first, d, at, types, u, dear)
+    _dearer(group, u, dear)
     bound = (caps * u[k:]).sum()
     for a in range(len(first) - 1):
         lo, hi = first[a], first[a + 1]
@@ -298,25 +302,21 @@ def least_together(
     num: int,
     den: int,
     changes: int,
-    dearness: float,
-    slack: float,
-    table: Floats,
-    cost: Floats,
-    bound: Floats,
+    attempt: Attempt,
+    solution: Solution,
     which: Ints,
 ) -> None:
-    """Solve the groups ``which``, all attributes at once: fill their parts of ``table``, their
-    ``cost``, and the ``bound`` below which no tables cost that give equal values one row.
+    """Solve the groups ``which``, all attributes at once: fill their parts of the ``solution``,
+    whose bound is one on tables that give equal values one row.
 
     Group g has on attribute a the problem ``a * groups + g`` of the ``grid``, and the tuple types
     ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta is
-    ``num / den``; every type changes on at least ``changes`` attributes. ``dearness``: how dear it
-    is not to cover a class; ``slack``: how far weights may fall below zero on the way, which helps
-    where covers are nearly alike. A cost is infinite where there are no such tables, or none were
-    found.
+    ``num / den``; every type changes on at least ``changes`` attributes; ``attempt``: how. A cost
+    is infinite where there are no such tables, or none were found.
     """
     groups, d = len(first_type) - 1, types.shape[1]
     starts, cells = grid.starts, grid.cells
+    table, cost, bound = solution
     for g in which:
         here = np.arange(d) * groups + g
         k = starts[here + 1] - starts[here]
@@ -337,9 +337,8 @@ def least_together(
         own = types[first_type[g] : first_type[g + 1]][:, attribute].copy()
         cap = float(varying - changes)
         cap -= min(_LESS, cap)
-        cost[g], bound[g], uncovered = _together(
-            c, first, distance, at, own, np.full(len(own), cap), num / den, dearness, slack, part
-        )
+        group = Group(c, first, distance, at, own, np.full(len(own), cap))
+        cost[g], bound[g], uncovered = _together(group, num / den, attempt, part)
         if uncovered > _SUM:
             cost[g] = np.inf
         for v in range(varying):
@@ -348,27 +347,11 @@ def least_together(
 
 
 @_kernel
-def least_capped(
-    c: Ints,
-    d: Floats,
-    classes: Ints,
-    caps: Floats,
-    num: int,
-    den: int,
-    dearness: float,
-    slack: float,
-    table: Floats,
-) -> float:
-    """Solve one attribute with a cap on the probabilities of some classes' own values: fill
-    ``table``, and return its cost, infinite where there is none.
+def least_capped(group: Group, num: int, den: int, attempt: Attempt, table: Floats) -> float:
+    """Solve a ``group`` on one attribute, with a cap on the probabilities of some classes' own
+    values: fill ``table``, and return its cost, infinite where there is none.
 
-    ``c`` (k,): the tuples of its classes; ``d`` and ``table`` (k * k,): distances and cells, row by
-    row; ``classes``: those with ``caps``; delta is ``num / den``; ``dearness`` and ``slack`` are
-    those of :func:`least_together`.
+    delta is ``num / den``; ``attempt``: how.
     """
-    k = len(c)
-    first, at = np.array([0, k]), np.array([0, k * k])
-    cost, _, uncovered = _together(
-        c, first, d, at, classes.reshape(-1, 1), caps, num / den, dearness, slack, table
-    )
+    cost, _, uncovered = _together(group, num / den, attempt, table)
     return cost if uncovered <= _SUM else np.inf

@@ -40,6 +40,16 @@ class Grid(NamedTuple):
     cells: Ints
 
 
+class Solution(NamedTuple):
+    """What a kernel fills: the cells of tables, and of each problem or group, what its tables cost
+    and a lower bound on that.
+    """
+
+    table: Floats
+    cost: Floats
+    bound: Floats
+
+
 _PIVOT: Final = 1e-9
 """A pivot below this part of the greatest is taken for zero."""
 _EQUAL: Final = 1e-12
@@ -168,23 +178,14 @@ def _only(c: Ints, d: Floats, table: Floats) -> float:
 
 
 @_kernel
-def least(
-    grid: Grid,
-    num: int,
-    den: int,
-    slack: float,
-    table: Floats,
-    cost: Floats,
-    bound: Floats,
-    which: Ints,
-) -> None:
-    """Solve the problems ``which`` of the ``grid``: fill their parts of ``table``, their ``cost``,
-    and the ``bound`` below which no table's cost is.
+def least(grid: Grid, num: int, den: int, slack: float, solution: Solution, which: Ints) -> None:
+    """Solve the problems ``which`` of the ``grid``: fill their parts of the ``solution``.
 
     delta is ``num / den``, at least 1/m of every problem. A cost is infinite where no table was
     found; a little ``slack`` finds it where covers are nearly alike.
     """
     starts, cells = grid.starts, grid.cells
+    table, cost, bound = solution
     for t in which:
         c = grid.counts[starts[t] : starts[t + 1]]
         k = len(c)
