@@ -129,8 +129,9 @@ def test_the_next_release_knows_who_was_registered(
 
 def spoiled(kind: str, draft: Draft) -> Draft:
     """What a method with a fault might say about registered persons."""
-    form, registered, counts = draft.form, draft.registered, draft.form.registered
-    assert registered is not None and counts is not None
+    form, counts, members = draft.form, draft.form.registered, draft.groups[:12]
+    registered = draft.groups[len(members) :]
+    assert counts is not None
     if kind == "a box without them":
         table = form.table.with_columns(age_high=pl.lit(31, dtype=pl.Int64))
         return replace(draft, form=replace(form, table=table))
@@ -141,9 +142,9 @@ def spoiled(kind: str, draft: Draft) -> Draft:
     if kind == "no counts":
         return replace(draft, form=replace(form, registered=None))
     if kind == "a group that is nowhere":
-        return replace(draft, registered=np.where(registered > 0, 9, 0))
+        return replace(draft, groups=np.append(members, np.where(registered > 0, 9, 0)))
     if kind == "nobody named":
-        return replace(draft, registered=None)
+        return replace(draft, groups=np.append(members, np.zeros_like(registered)))
     return replace(
         draft, form=replace(form, registered=counts.with_columns(group=pl.lit(9, dtype=pl.Int64)))
     )

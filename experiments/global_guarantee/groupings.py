@@ -137,13 +137,8 @@ def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
     for frame in frames:
         microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)))
         draft = method.publish(microdata, memory, Randomness.secure())
-        remembered = {
-            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
-            for name, t in draft.remember.items()
-        }
-        mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
-        memory = Memory(memory.releases + 1, {**memory.tables, **remembered}, mapping, draft.state)
-        shown = (draft.suppressed_microdata or microdata).sensitive
+        memory = memory.after(draft, draft.mapping(microdata))
+        shown = (draft.suppressed.microdata or microdata).sensitive
         held = (
             shown.domain.values.is_in(pl.Series(protected).implode())
             .fill_null(value=False)
@@ -163,7 +158,7 @@ def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
         widths.append(with_one["width"].mean() or 0.0)
         rows.append(float((groups["width"] * groups["n"]).sum() / groups["n"].sum()))
         suppressed.append(
-            sum(draft.suppressed_values.values()) + sum((draft.suppressed_rows or {}).values())
+            sum(draft.suppressed.values.values()) + sum((draft.suppressed.rows or {}).values())
         )
     first = next((i + 1 for i, values in enumerate(suppressed) if values), "")
     return [

@@ -136,13 +136,8 @@ def line(case: Case, m: int, regions: int | str) -> tuple[Any, ...]:
         draft = method.publish(microdata, memory, Randomness.secure())
         seconds.append(time.perf_counter() - began)
         common.tell(f"{case.name}, m = {m}, regions = {regions}: release {number}")
-        tables = {
-            name: pl.concat([*([memory.tables[name]] if name in memory.tables else []), new])
-            for name, new in draft.remember.items()
-        }
-        mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
-        mapping = mapping.filter(pl.col("group") > 0)
-        memory = Memory(number, {**memory.tables, **tables}, mapping)
+        mapping = draft.mapping(microdata)
+        memory = memory.after(draft, mapping)
         if case.learn:
             published.append((draft.form, microdata, mapping))
         if number in (1, len(case.tables)):

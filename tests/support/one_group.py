@@ -13,7 +13,7 @@ from phalanx import Schema
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.methods.base import Draft, Memory
+from phalanx.methods.base import Draft, Memory, Suppressed
 from phalanx.methods.global_guarantee.protected import suppress
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -82,13 +82,13 @@ class OneGroup:
         form, published_id = generalize(
             shown, np.arange(microdata.rows), place, rng.stream("generalize"), registry=beside
         )
-        registered = (
-            None if beside is None else np.where(beside[1] >= 0, published_id[beside[1]], 0)
-        )
+        listed_place = np.zeros(0, np.int64) if beside is None else beside[1]
+        registered = np.where(listed_place >= 0, published_id[listed_place], 0)
         return Draft(
             form=form,
-            groups=published_id[place],
-            registered=registered,
-            suppressed_microdata=shown if taken else None,
-            suppressed_values={"too rare": self.without} if taken else {},
+            groups=np.concatenate([published_id[place], registered]),
+            suppressed=Suppressed(
+                values={"too rare": self.without} if taken else {},
+                microdata=shown if taken else None,
+            ),
         )

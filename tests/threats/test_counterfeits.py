@@ -59,17 +59,12 @@ def shrinking(rng: np.random.Generator) -> tuple[Draft, Draft]:
     """
     first = people(rng, 60)
     method = MInvariance(m=3, not_eligible="suppress")
-    made = method.publish(Microdata.encode(first, SCHEMA, KEY), Memory(), Randomness.secure())
+    microdata = Microdata.encode(first, SCHEMA, KEY)
+    made = method.publish(microdata, Memory(), Randomness.secure())
     gone = (first["score"] == first["score"].unique().sort()[int(rng.integers(6))]) | (
         pl.Series(rng.random(60)) < 0.2
     )
-    memory = Memory(
-        1,
-        made.remember,
-        pl.DataFrame({"person": KEY.hash(first["who"]), "group": made.groups}).filter(
-            pl.col("group") > 0
-        ),
-    )
+    memory = Memory().after(made, made.mapping(microdata))
     return made, method.publish(
         Microdata.encode(first.filter(~gone), SCHEMA, KEY), memory, Randomness.secure()
     )

@@ -226,23 +226,10 @@ def _evidence(number: int, microdata: Microdata, draft: Draft) -> Evidence:
 
 
 def remembered(memory: Memory, microdata: Microdata, draft: Any) -> Memory:
-    """The memory after a release: tables grow, what is carried is replaced, and who is in which
-    group is that of the last release.
-    """
-    tables = dict(memory.tables)
-    for name, rows in draft.remember.items():
-        tables[name] = (
-            pl.concat([tables[name], rows], how="vertical_relaxed") if name in tables else rows
-        )
-    groups = None
-    if not draft.form.tells_itself_alone:
-        members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
-        if microdata.registry is not None and draft.registered is not None:
-            members.append(
-                pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered})
-            )
-        groups = pl.concat(members).filter(pl.col("group") > 0).sort("person")
-    return Memory(memory.releases + 1, dict(sorted(tables.items())), groups, draft.state)
+    """The memory after a release, in an order that tells nothing of how it came about."""
+    mapping = None if draft.form.tells_itself_alone else draft.mapping(microdata)
+    after = memory.after(draft, None if mapping is None else mapping.sort("person"))
+    return replace(after, tables=dict(sorted(after.tables.items())))
 
 
 def canonical(draft: Any, method: Any) -> tuple[Any, ...]:

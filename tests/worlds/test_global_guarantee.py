@@ -454,23 +454,13 @@ def _published(case, forget):
             draft = method.publish(microdata, memory, Randomness.seeded(seed + number))
         except MethodError:
             continue
-        mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
-        if registry:
-            mapping = pl.concat(
-                [
-                    mapping,
-                    pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}),
-                ]
-            )
-        mapping = mapping.filter(pl.col("group") > 0)
-        remembered = {
-            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
-            for name, t in draft.remember.items()
-        }
-        tables_then = {} if forget == "cohorts" else {**memory.tables, **remembered}
-        memory = Memory(
-            memory.releases + 1, tables_then, mapping, {} if forget == "exposures" else draft.state
+        mapping = draft.mapping(microdata)
+        remembered = replace(
+            draft,
+            remember={} if forget == "cohorts" else draft.remember,
+            state={} if forget == "exposures" else draft.state,
         )
+        memory = memory.after(remembered, mapping)
         release = released(draft.form, len(series) + 1)
         series.append(
             as_groups(release, {names[p]: g for p, g in mapping.iter_rows()}, of_sets, cohort_of)

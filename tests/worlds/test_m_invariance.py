@@ -62,14 +62,7 @@ def publish_all(m, tables, seed, *, remember=True, spoil=None):
         except MethodError:
             memory = replace(memory, groups=None)
             continue
-        tables_then = {
-            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
-            for name, t in draft.remember.items()
-        }
-        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(
-            pl.col("group") > 0
-        )
-        memory = Memory(memory.releases + 1, tables_then, groups)
+        memory = memory.after(draft, draft.mapping(microdata))
         if spoil is not None:
             memory = spoil(memory)
         series.append(as_published(frame, draft))

@@ -145,7 +145,7 @@ class Series:
         except MethodError:
             return None
         emptied = np.flatnonzero(state.emptied)
-        column = (made.suppressed_microdata or microdata).sensitive
+        column = (made.suppressed.microdata or microdata).sensitive
         groups = defaultdict(lambda: ([], []))
         for person, group, code in zip(
             persons, made.groups.tolist(), column.codes.tolist(), strict=True
@@ -157,13 +157,7 @@ class Series:
             sorted((tuple(members), tuple(sorted(shown))) for members, shown in groups.values())
         )
         hidden = frozenset(suppressed_rows) | {persons[row] for row in emptied}
-        tables = {
-            name: pl.concat([memory.tables[name], rows]) if name in memory.tables else rows
-            for name, rows in made.remember.items()
-        }
-        return (output, hidden), Memory(
-            memory.releases + 1, memory.tables | tables, None, made.state
-        )
+        return (output, hidden), memory.after(made, None)
 
 
 UNEVEN = [AGES[:5], AGES[5:7], AGES[:7]], [RARE, {"none": Fraction(1)}, RARE]
@@ -404,11 +398,11 @@ def test_a_survival_that_cannot_be_carried_exactly_is_not_asked_for():
             microdata, Memory(), Randomness.secure()
         )
 
-    assert publish(44).suppressed_values == {}
+    assert publish(44).suppressed.values == {}
     draft = publish(43)
     assert (
-        draft.suppressed_microdata.sensitive.domain.values.gather(
-            draft.suppressed_microdata.sensitive.codes
+        draft.suppressed.microdata.sensitive.domain.values.gather(
+            draft.suppressed.microdata.sensitive.codes
         ).null_count()
         == 43
     )

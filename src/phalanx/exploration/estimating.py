@@ -116,7 +116,7 @@ class Estimator:
         except PhalanxError as wrong:
             return Estimate(rows=0, of=n, refused=str(wrong))
         figures, classes = Figures.of_form(draft.form), Classes.of_form(draft.form)
-        suppressed = draft.suppressed_rows
+        suppressed = draft.suppressed.rows
         return Estimate(
             rows=rows,
             of=n,

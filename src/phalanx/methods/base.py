@@ -19,6 +19,7 @@ from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.evidence import Tables
 from phalanx.release.form import Form
 
 LooksBack = Literal["all", "digests", "last"]
@@ -38,9 +39,38 @@ class Memory:
     """
 
     releases: int = 0
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
     groups: pl.DataFrame | None = None
-    state: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    state: Tables = field(default_factory=dict)
+
+    @property
+    def everything(self) -> Tables:
+        """All tables that are remembered, by name."""
+        return {**self.tables, **self.state}
+
+    def after(self, draft: "Draft", groups: pl.DataFrame | None) -> "Memory":
+        """What is remembered once a draft has left, and ``groups`` with it."""
+        grown = {
+            name: pl.concat([self.tables[name], rows], how="vertical_relaxed")
+            if name in self.tables
+            else rows
+            for name, rows in draft.remember.items()
+        }
+        return Memory(self.releases + 1, {**self.tables, **grown}, groups, draft.state)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Suppressed:
+    """What of a table is not published, by reason."""
+
+    rows: Mapping[str, int] | None = field(default_factory=dict)
+    """How many rows; None where that may not be told, as it would say more of the rows than the
+    promise covers.
+    """
+    values: Mapping[str, int] = field(default_factory=dict)
+    """How many sensitive values of published rows."""
+    microdata: Microdata | None = None
+    """The microdata without these values, where there are any; None where all are as they came."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,37 +81,34 @@ class Draft:
 
     form: Form
     groups: Ints
-    """The published group id of every microdata row, shape (n,); 0 for a row that is suppressed. Of
-    a perturbed form the number of its row, from 1.
+    """The published group id of every microdata row, and behind them of every row of its registry,
+    where it has one, shape (n + r,); 0 for one that is in no group. Of a perturbed form the number
+    of its row, from 1.
     """
-    remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    remember: Tables = field(default_factory=dict)
     """Rows to append to the memory's tables."""
-    state: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """Tables that replace those of the same purpose that the release before carried; memory keeps
-    the newest only.
-    """
-    registered: Ints | None = None
-    """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no
-    group; None where there is no registry.
-    """
-    suppressed_microdata: Microdata | None = None
-    """The microdata with suppressed sensitive values taken out, where the method suppresses any;
-    None where all are as they came.
-    """
-    suppressed_values: Mapping[str, int] = field(default_factory=dict)
-    """How many sensitive values of published rows are suppressed, by reason."""
+    state: Tables = field(default_factory=dict)
+    """Tables in the place of all those that the release before gave; memory keeps no older ones."""
+    suppressed: Suppressed = field(default_factory=Suppressed)
     guarantees: Sequence[Guarantee] | None = None
-    """What this release promises where that says more than the method's own promise (which values
-    are protected); None: the method's.
-    """
-    suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
-    """How many rows are not published, by reason; None where that may not be told, as it would say
-    more of the rows than the promise covers.
+    """What its manifest promises where that says more than the series may never change (a budget);
+    None: the method's own.
     """
     evidence: object = None
     """What its form or its guarantee asks for by type beyond all this (``Evidence.part``); private,
     and remembered only if it is in ``remember``, too.
     """
+
+    def mapping(self, microdata: Microdata) -> pl.DataFrame | None:
+        """Who is in which group (person, group), registered persons without a row among them; None
+        where the microdata name no persons.
+        """
+        if microdata.persons is None:
+            return None
+        registry = microdata.registry
+        persons = [microdata.persons, *([] if registry is None else [registry.persons])]
+        members = pl.DataFrame({"person": pl.concat(persons), "group": self.groups})
+        return members.filter(pl.col("group") > 0)
 
 
 @runtime_checkable
@@ -221,9 +248,7 @@ class Recollecting(Protocol):
     """
 
     @staticmethod
-    def recollect(
-        digest: str, guarantees: Sequence[Mapping[str, Any]]
-    ) -> Mapping[str, pl.DataFrame]:
+    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Tables:
         """What a release must be remembered by, as its draft had it, or stricter.
 
         Parameters
@@ -235,7 +260,7 @@ class Recollecting(Protocol):
 
         Returns
         -------
-        Mapping[str, pl.DataFrame]
+        Tables
             By name, the tables that its draft remembered; none where it remembers nothing.
         """
 

@@ -114,7 +114,7 @@ class Drafting:
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
         told_alone = draft.form.tells_itself_alone
-        person_to_group = None if told_alone else _person_to_group(self.microdata, draft)
+        person_to_group = None if told_alone else draft.mapping(self.microdata)
         evidence = self._evidence(
             draft,
             self.groups
@@ -131,9 +131,9 @@ class Drafting:
             truth.check(
                 release,
                 self.microdata,
-                draft.groups,
-                draft.suppressed_microdata or self.microdata,
-                draft.registered,
+                draft.groups[: self.microdata.rows],
+                draft.suppressed.microdata or self.microdata,
+                draft.groups[self.microdata.rows :],
             )
         )
         if broken := [v for v in verdicts if not v.holds]:
@@ -158,7 +158,7 @@ class Drafting:
         evidence = Evidence(
             groups=groups,
             microdata={self.number: self.microdata},
-            rows={self.number: draft.groups} if draft.form.is_drawn else {},
+            rows={self.number: draft.groups[: self.microdata.rows]} if draft.form.is_drawn else {},
             parts={self.number: draft.evidence},
             state=None if self.method.looks_back == "all" else self._state(draft),
         )
@@ -172,16 +172,7 @@ class Drafting:
 
     def _state(self, draft: Draft) -> tuple[Tables, Tables]:
         """What the ledger remembers before the release, and what it will with it."""
-        import polars as pl
-
-        before = dict(self.memory.tables)
-        grown = {
-            name: pl.concat([before[name], added], how="vertical_relaxed")
-            if name in before
-            else added
-            for name, added in draft.remember.items()
-        }
-        return {**before, **self.memory.state}, {**before, **grown, **draft.state}
+        return self.memory.everything, self.memory.after(draft, None).everything
 
     def _randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
@@ -217,20 +208,6 @@ class Drafting:
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,
         }
-
-
-def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None":
-    """Who is in which group, registered persons without a row among them."""
-    import polars as pl
-
-    if microdata.persons is None:
-        return None
-    members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
-    if microdata.registry is not None and draft.registered is not None:
-        members.append(
-            pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered})
-        )
-    return pl.concat(members).filter(pl.col("group") > 0)
 
 
 def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:

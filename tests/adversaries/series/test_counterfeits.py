@@ -49,11 +49,7 @@ def published(tables, **parameters):
         microdata[number] = Microdata.encode(frame, SCHEMA, KEY)
         draft = method.publish(microdata[number], memory, Randomness.secure())
         groups[number] = pl.DataFrame({"person": microdata[number].persons, "group": draft.groups})
-        remembered = {
-            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
-            for name, t in draft.remember.items()
-        }
-        memory = Memory(number, remembered, groups[number].filter(pl.col("group") > 0))
+        memory = memory.after(draft, draft.mapping(microdata[number]))
         releases.append(Shown(number, draft.form, SimpleNamespace(method=method.parameters())))
     return releases, Evidence(groups=groups, microdata=microdata)
 

@@ -39,16 +39,7 @@ class History:
     def publish(self, rows, rng=None, **schema):
         microdata = table(rows, **schema)
         draft = self.method.publish(microdata, self.memory, rng or Randomness.secure())
-        tables = {
-            n: pl.concat([self.memory.tables[n], t], how="vertical_relaxed")
-            if n in self.memory.tables
-            else t
-            for n, t in draft.remember.items()
-        }
-        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(
-            pl.col("group") > 0
-        )
-        self.memory = Memory(self.memory.releases + 1, tables, groups)
+        self.memory = self.memory.after(draft, draft.mapping(microdata))
         values = {
             g: frozenset(v) for g, v in draft.form.table.group_by("group").agg("ill").iter_rows()
         }
@@ -109,7 +100,7 @@ def test_a_changed_value_is_suppressed():
     history = History(m=2, changed="suppress")
     _, first = history.publish(FOUR)
     draft, second = history.publish(CHANGED)
-    assert draft.suppressed_rows == {"changed value": 1}
+    assert draft.suppressed.rows == {"changed value": 1}
     assert second["ann"] is None
     _, third = history.publish(FOUR)
     assert third["ann"] == first["ann"]
@@ -146,7 +137,7 @@ def test_the_fewest_rows_are_suppressed():
     """Five flus among three others: two are left out, no more."""
     rows = [(f"p{i}", i, "flu" if i < 5 else f"d{i}") for i in range(8)]
     draft, signature = History(m=2, not_eligible="suppress").publish(rows)
-    assert draft.suppressed_rows == {"not m-eligible": 2}
+    assert draft.suppressed.rows == {"not m-eligible": 2}
     assert sum(s is None for s in signature.values()) == 2
 
 

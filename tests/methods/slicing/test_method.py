@@ -463,7 +463,7 @@ def test_rows_may_be_suppressed():
     for draft in drafts:
         absent = draft.groups == 0
         assert (
-            draft.suppressed_rows
+            draft.suppressed.rows
             == {"not l-eligible": fewest}
             == {"not l-eligible": int(absent.sum())}
         )
@@ -471,7 +471,7 @@ def test_rows_may_be_suppressed():
         assert SlicedDiversity(l=4).check(draft.form)[0].holds
         assert bucket_truth.check_sliced(draft.form, microdata, draft.groups).holds
     assert (drafts[0].groups == 0).tolist() != (drafts[1].groups == 0).tolist()
-    assert publish(encoded(), l=2, not_eligible="suppress").suppressed_rows == {}
+    assert publish(encoded(), l=2, not_eligible="suppress").suppressed.rows == {}
 
 
 def test_a_constant_attribute_is_published_like_any_other():

@@ -14,7 +14,7 @@ import polars as pl
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
-from phalanx.methods.base import Draft
+from phalanx.methods.base import Draft, Suppressed
 from phalanx.methods.global_guarantee import cohorts
 from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE
 from phalanx.methods.global_guarantee.protected import suppress
@@ -64,13 +64,14 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
     first = {UNPROTECTED: table.unprotected.alias("value").to_frame()} if table.first else {}
     return Draft(
         form=form,
-        groups=groups[: table.rows],
+        groups=groups,
         remember=first | cohorts.to_remember(table, state),
         state=exposed.carried.to_tables() | {SHARES: _shares(table, exposed, len(emptied))},
-        registered=None if table.microdata.registry is None else groups[table.rows :],
-        suppressed_microdata=shown if taken or len(emptied) else None,
-        suppressed_values=_suppressed_values(table, state),
-        suppressed_rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
+        suppressed=Suppressed(
+            rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
+            values=_suppressed_values(table, state),
+            microdata=shown if taken or len(emptied) else None,
+        ),
     )
 
 

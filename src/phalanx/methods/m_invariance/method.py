@@ -31,6 +31,7 @@ from phalanx.methods.base import (
     LooksBack,
     Memory,
     Offer,
+    Suppressed,
     check_min_width,
     check_widths,
     parameters_of,
@@ -252,7 +253,7 @@ class MInvariance:
                 **signatures.to_remember(microdata.persons, source[new], entries[new]),
                 **regions.to_remember(),
             },
-            suppressed_rows=suppressed_rows,
+            suppressed=Suppressed(rows=suppressed_rows),
         )
 
     def _assigning(self, microdata: Microdata, s_minus: Ints) -> Assigning:

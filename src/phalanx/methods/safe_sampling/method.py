@@ -21,7 +21,7 @@ from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
-from phalanx.methods.base import Draft, LooksBack, Memory, Offer
+from phalanx.methods.base import Draft, LooksBack, Memory, Offer, Suppressed
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.methods.safe_sampling.offer import OFFER
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
@@ -250,7 +250,7 @@ class SafeSampling:
         return Draft(
             form=form,
             groups=groups,
-            suppressed_rows=None,
+            suppressed=Suppressed(rows=None),
             remember={_SPENT: pl.DataFrame(cost)},
             guarantees=[self._guarantee(self.budget or None)],
         )

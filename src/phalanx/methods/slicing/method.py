@@ -24,7 +24,15 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedDiversity,
     SlicedRecursive,
 )
-from phalanx.methods.base import Draft, LooksBack, Memory, Offer, check_word, parameters_of
+from phalanx.methods.base import (
+    Draft,
+    LooksBack,
+    Memory,
+    Offer,
+    Suppressed,
+    check_word,
+    parameters_of,
+)
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition
 from phalanx.methods.mondrian.method import partition as partition_of_rows
 from phalanx.methods.not_applicable import grouped_apart, rows_apart
@@ -309,7 +317,9 @@ class Slicing:
         groups[shown_rows] = published[buckets]
         absent = microdata.rows - len(shown_rows)
         return Draft(
-            form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {}
+            form=form,
+            groups=groups,
+            suppressed=Suppressed(rows={"not l-eligible": absent} if absent else {}),
         )
 
     def partition(self, microdata: Microdata) -> Columns:
