@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from naive.global_guarantee import Shown
-from phalanx.guarantees.global_guarantee.breach import linked
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.global_guarantee.shares import linked
 from support.shown import evidence_of, releases_of
 
 ILL, WELL = frozenset(["chlamydia"]), frozenset(["flu"])

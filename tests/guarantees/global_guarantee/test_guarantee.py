@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from naive import global_guarantee as naive
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.guarantees.global_guarantee import breach
+from phalanx.guarantees.global_guarantee import breach, shares
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.registry import from_parameters
 from phalanx.release.evidence.evidence import Evidence
@@ -90,7 +90,7 @@ def test_some_persons_at_a_time(seed, most):
         parted = checked(GlobalGuarantee(2), series)[EVER]
 
     assert (parted.worst, parted.note) == (whole.worst, whole.note)
-    p = breach.linked(
+    p = shares.linked(
         [(*row, False) for row in parted.worst_cases.select("members", "holding").iter_rows()]
     )
     assert p == whole.worst

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global guarantee: ``guarantee``; ``breach``: the probability of a link; ``carried``: what a
-series carries on; ``cohorts``.
+"""The global guarantee: ``guarantee``; ``shares``: the probability of a link; ``breach``: whose it
+is; ``carried``: what a series carries on; ``cohorts``.
 """

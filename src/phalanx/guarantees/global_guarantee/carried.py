@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
-from phalanx.guarantees.global_guarantee.breach import Cells, Protects, numbered
+from phalanx.guarantees.global_guarantee.shares import Cells, Protects, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
