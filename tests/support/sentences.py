@@ -22,10 +22,10 @@ def sentences(folder: Path) -> Sequence[Mapping[str, Any]]:
 
 def faults(entry: Mapping[str, Any]) -> Iterator[str]:
     """The tests of an entry that are not there or never run, files that are not there, and an entry
-    that has no test.
+    that has neither.
     """
-    if not entry.get("tests"):
-        yield "no test"
+    if not entry.get("tests") and not entry.get("files"):
+        yield "neither a test nor a file"
     for test in entry.get("tests", []):
         file, _, name = test.partition("::")
         if name not in running(ROOT / file):
