@@ -128,7 +128,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"a,b\nK\xc3\xb6ln,2\n1,\xff\n", r"line 3 of 't\.csv' is not UTF-8"),
+        (b"a,b\nK\xc3\xb6ln,2\n1,\xff\n", r"line 3 of 't\.csv' is not UTF-8; save it as UTF-8\.$"),
         (b"a,\xe4\nK\xc3\xb6ln,2\n", r"line 1 of 't\.csv' is not UTF-8"),
         (b"a,b\n\x81,\xe4\n", r"line 2 of 't\.csv' is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),

@@ -359,8 +359,7 @@ def _not_utf8(data: bytes, file: str) -> SourceError | None:
         data.decode()
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
-        return SourceError(
-            f"line {line} of {file!r} is not UTF-8; save it as UTF-8, or write encoding ="
-            ' "windows-1252" under [source] of the plan if it is that, or Latin-1.'
-        )
+        likely = encoding_of(data)
+        remedy = "" if likely == "utf-8" else f', or write encoding = "{likely}" under [source]'
+        return SourceError(f"line {line} of {file!r} is not UTF-8; save it as UTF-8{remedy}.")
     return None
