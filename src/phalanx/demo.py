@@ -181,7 +181,7 @@ def _one_way(
 
 def drawn(outcomes: Sequence[Outcome]) -> str:
     """Two bars for each way, as an SVG file: persons exposed by box, and in the worst case."""
-    views = ("who knows everybody's quasi-identifiers", "who knows everybody's group, too")
+    views = ("who knows each person's quasi-identifiers", "who knows each person's group, too")
     title = f"Persons exposed by five releases together, of {max(o.persons for o in outcomes):,}"
     most = max(1, *(o.exposed_by_person for o in outcomes))
     lines = [("600", 20, 30, title)]

@@ -7,7 +7,7 @@ PhalanxError
 ├── PlanError        the steward's file
 ├── MethodError      a method cannot keep its promise on this table
 │   └── NotEligible  some sensitive value is too frequent for the promise
-├── ReleaseError     a release folder (or somebody's table) is not what it says it is
+├── ReleaseError     a release folder (or another publisher's table) is not what it says it is
 ├── GuaranteeError   the independent check refused the release: nothing was published
 ├── LedgerError      the private record of series
 └── ExtraError       what was asked for needs a package that the core does not bring
@@ -42,7 +42,7 @@ class PhalanxError(Exception):
     """The base of all errors that tell the user what to do; the command line prints them without a
     traceback.
 
-    A message may name what somebody typed, and that may be a url with a password in it, or have
+    A message may name what a person typed, and that may be a url with a password in it, or have
     line ends: they are taken out here, for every message there is.
     """
 
@@ -73,7 +73,7 @@ class NotEligible(MethodError):  # noqa: N818 - the papers' own word
 
 
 class ReleaseError(PhalanxError):
-    """A release folder, or somebody's table, is not what it says it is."""
+    """A release folder, or another publisher's table, is not what it says it is."""
 
 
 class GuaranteeError(PhalanxError):
@@ -116,7 +116,7 @@ def without_passwords(text: str) -> str:
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """The beginning of a long text. Passwords are taken out first: nobody would know one that is cut
+    """The beginning of a long text. Passwords are taken out first: none is recognised that is cut
     in the middle.
 
     >>> shortened("postgresql://ann:secret@db", 20)

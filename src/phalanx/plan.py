@@ -409,7 +409,10 @@ class Plan:
         try:
             where = (self.path.absolute().parent / Path(path).expanduser()).resolve()
             goes_round = where.is_symlink()  # where Python 3.13 stops
-        except (RuntimeError, ValueError):  # links that go round, the home of nobody, a NUL
+        except (
+            RuntimeError,
+            ValueError,
+        ):  # links that go round, an unknown home, a NUL
             goes_round = True
         if goes_round:
             raise PlanError(

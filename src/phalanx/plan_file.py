@@ -156,9 +156,10 @@ class SchemaSection(_Section):
         default=None, description="Says who a row is about; never published."
     )
     quasi: list[Name] = Field(
-        min_length=1, description="What somebody may know about a person; published as intervals."
+        min_length=1,
+        description="What an adversary may know about a person; published as intervals.",
     )
-    sensitive: Name | None = Field(default=None, description="What nobody may be linked with.")
+    sensitive: Name | None = Field(default=None, description="What no person may be linked with.")
     keep: list[Name] = Field(default=[], description="Published as they are.")
     drop: list[Name] = Field(default=[], description="Left out.")
     types: dict[str, Type] = Field(
@@ -176,7 +177,7 @@ class SchemaSection(_Section):
     not_applicable: list[StrictStr | StrictInt | StrictFloat] = Field(
         default=[],
         description=(
-            "Sensitive values that say that somebody has none, which is public; rows with these"
+            "Sensitive values that say that a person has none, which is public; rows with these"
             " stand in groups of their own."
         ),
     )

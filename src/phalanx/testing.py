@@ -54,8 +54,8 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     It is frozen, and shows its name and its own parameters; another kind of value in the place of
     each parameter is an error of one sentence; it publishes ``table`` (with an identifier), so that
     all checks of the written files hold; the same seed gives the same release, and a seed marks it
-    as not for publication; neither the table nor the method is changed; and if it says somebody
-    else's group of everybody, nothing is published.
+    as not for publication; neither the table nor the method is changed; and if it says another
+    person's group of each person, nothing is published.
     """
     _frozen(method)
     shown = _plain(method.parameters(), "parameters()")
@@ -248,7 +248,7 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
     _must(
         adversary.name in KNOWN,
         f"no entry point of the group phalanx.adversaries is called {adversary.name!r}, so that"
-        " nobody can play it",
+        " it cannot be played",
     )
     _must(
         KNOWN[adversary.name] is type(adversary),
@@ -267,11 +267,11 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
     attack, again = (adversary.attack(list(releases), evidence) for _ in range(2))
     _must(
         isinstance(attack, Attack) and attack.adversary == adversary.name,
-        "its attack is no Attack, or is somebody else's",
+        "its attack is no Attack, or is that of another class",
     )
     _must(
         0 <= attack.exposed <= attack.persons and attack.persons > 0,
-        "it attacks nobody, or exposes more than it attacks",
+        "it attacks no person, or exposes more than it attacks",
     )
     _must(
         _plain(attack.to_json(), "to_json()") == again.to_json(),
@@ -296,8 +296,8 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
 
 
 def _elsewhere(method: Method) -> Method:
-    """The broken twin of a method: what it publishes is right, and everybody is said to be where
-    somebody else is.
+    """The broken twin of a method: what it publishes is right, and each person is said to be where
+    another person is.
     """
 
     def publish(_: Any, *given: Any) -> Draft:
@@ -375,7 +375,7 @@ def _must(holds: bool, sentence: str) -> None:  # noqa: FBT001 - what must hold,
 
 
 def _frozen(part: Any) -> None:
-    """Parameters that nobody changes after they were validated."""
+    """Parameters that do not change after they were validated."""
     _must(
         is_dataclass(part) and not isinstance(part, type), f"{type(part).__name__} is no dataclass"
     )

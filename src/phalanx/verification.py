@@ -67,7 +67,7 @@ def verify(
     """Check releases of one series from their files, and against whatever evidence is laid beside
     them.
 
-    What could not be checked is said. Somebody else's table is checked by ``verify_table``.
+    What could not be checked is said. Another publisher's table is checked by ``verify_table``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def verify(
         A URL; adds the private person-to-group mapping and the digests that the ledger recorded.
     originals : sequence of frames or paths
         One table for each release, in the order of ``releases``, with the ``identifier`` column;
-        adds the public view, in which an adversary knows everybody's quasi-identifiers.
+        adds the public view, in which an adversary knows each person's quasi-identifiers.
     identifier : str, optional
         The identifier column of the originals.
     allow_seeded : bool, default False

@@ -91,7 +91,7 @@ def test_nobody_exposed_is_no_proof():
     """Nothing is called safe."""
     assert (
         verdict(found("intersection", 0), [release("m-invariance")])
-        == "Nobody of 40 persons: this adversary finds no breach, which is no proof that there is"
+        == "None of 40 persons: this adversary finds no breach, which is no proof that there is"
         " none."
     )
 

@@ -213,10 +213,10 @@ def test_the_posterior_in_words(ward) -> None:
     said = ward.call(*POSTERIOR)
     assert said.code == 0
     for words in (
-        "posterior knows everybody's quasi-identifier values",
+        "posterior knows each person's quasi-identifier values",
         "95 % interval",
         "a value above 1/2",
-        "nobody",
+        "no person",
         "values possible",
     ):
         assert words in said.out
@@ -294,7 +294,7 @@ def test_which_row_is_whose(ward, adversary) -> None:
     said = ward.call(*words)
     assert said.code == 0
     for part in (
-        f"{adversary} knows everybody",
+        f"{adversary} knows each person",
         "the person's own record",
         "a record with the person's value",
         "by picking any",
@@ -388,7 +388,7 @@ def test_who_must_be_in_a_release(ward) -> None:
     said = ward.call(*EXTREMES)
     assert said.code == 0
     for words in (
-        "extremes knows everybody's",
+        "extremes knows each person's",
         "certainly in the table",
         "one person's alone",
         "99",
@@ -428,7 +428,7 @@ MORE = {
     "composition": (
         (*alone("composition"), *BESIDE),
         (
-            "composition knows everybody's",
+            "composition knows each person's",
             "both publishers",
             "the second alone",
             "40 persons in both",
@@ -437,7 +437,7 @@ MORE = {
     "learning": (
         ("attack", "learning", *OF_TWO),
         (
-            "learning knows everybody's",
+            "learning knows each person's",
             "learns from all releases",
             "learns nothing",
             "values possible",

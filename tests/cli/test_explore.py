@@ -17,9 +17,7 @@ def test_it_says_on_what_it_ran_and_shows_every_point(ward) -> None:
     (ward.path / "last.csv").write_text(LAST)
     said = ward.call("explore", "plan.toml", "--surrogate", "last.csv", *TRY)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(
-        "This ran on last.csv, and not on the table, because whoever chooses"
-    )
+    assert said.out.startswith("This ran on last.csv, and not on the table, because to choose")
     assert "a plain sample of the same size" in said.out and "without the release" in said.out
     assert re.search(r"^ *2 +anatomy l=2 ", said.out, re.MULTILINE)
     assert "more than 1/2 of the persons have the same sensitive value" in said.out

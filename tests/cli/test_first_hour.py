@@ -162,7 +162,7 @@ def test_the_first_and_the_last_word_of_an_attack_are_sentences(ward) -> None:
     assert lines[0].startswith("intersection is certain, and right, about 0 of 40 persons")
     assert (
         lines[-1]
-        == "Nobody of 40 persons: this adversary finds no breach, which is no proof that there is"
+        == "None of 40 persons: this adversary finds no breach, which is no proof that there is"
         " none."
     )
     ward.plan(method='name = "mondrian"\nk = 3', to="other")

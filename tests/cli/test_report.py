@@ -75,7 +75,7 @@ def test_a_population_is_declared(ward, published) -> None:
     found = json.loads(ward.call(*words, "--population", "9000", "--json").out)
     assert found["regulator"]["population"] == {"persons": 9000, "uniques": 0.0}
     text = (ward.path / "p.html").read_text(encoding="utf-8")
-    assert "no record is of a person like nobody else in it" in text
+    assert "no record is of a person like no other in it" in text
     said = ward.call(*words, "--population", "3")
     assert said.code == 2 and "a population of 3 persons is smaller than the release" in said.err
 

@@ -26,7 +26,7 @@ def test_a_point_has_the_figures_of_its_release() -> None:
     )
     (promise,) = point.promised
     assert promise == (
-        "By the quasi-identifiers everybody is one of at least 4: every group has at least 4 rows"
+        "By the quasi-identifiers each person is one of at least 4: every group has at least 4 rows"
         " (k-anonymity)."
     )
     assert [risk.adversary for risk in point.risks] == [

@@ -44,7 +44,7 @@ def ann(url: str) -> Iterator[str]:
 
 
 STATES = {
-    "23505": "somebody else was faster",
+    "23505": "another publisher was faster",
     "40001": "was changed by others at the same moment",
     "42501": "does not give you the permission",
     "25006": "may only be read here",
@@ -193,7 +193,7 @@ def test_without_the_lock_the_constraint_decides(url: str, monkeypatch: pytest.M
 
         monkeypatch.setattr(ledger._rows, "insert_series", late)
         with pytest.raises(
-            LedgerError, match="somebody else was faster; nothing was changed, so publish again"
+            LedgerError, match="another publisher was faster; nothing was changed, so publish again"
         ) as told:
             put_rows(ledger, 1)
         assert "visits" not in str(told.value)

@@ -129,7 +129,7 @@ def test_what_everybody_receives_is_no_row_of_a_person() -> None:
         ("whole", {"changes": Changes.no}, "Published once"),
         ("whole", {"looks_original": True}, "no method that follows a table does"),
         ("sets", {"changes": Changes.values}, "a person has a set of values"),
-        ("without an identifier", {"changes": Changes.values}, "nobody can be recognised"),
+        ("without an identifier", {"changes": Changes.values}, "no person can be recognised"),
         ("nothing sensitive", {"changes": Changes.values}, "no attribute was recognised"),
         ("one value in all sets", {"changes": Changes.values}, "more than half of the rows"),
         ("sets", {"changes": Changes.no, "looks_original": True}, "takes sets of values"),

@@ -76,7 +76,7 @@ def test_it_can_be_signed_and_says_what_it_covers(release, tmp_path) -> None:
         in text
     )
     assert "A row is one person’s." in text and "No population is declared" in text
-    assert "The method and its parameters are known to everybody." in text
+    assert "The method and its parameters are known to the adversary." in text
     for asked in ("EMA Policy 0070", "HIPAA, 45 CFR 164.514(b)(1)", "GDPR, recital 26"):
         assert asked in text
     assert "Made by Checked by Date Decision" in text
@@ -85,7 +85,7 @@ def test_it_can_be_signed_and_says_what_it_covers(release, tmp_path) -> None:
     assert "No population is declared" not in declared
     assert "The population is as large as the publisher says" in declared
     strict = px.publish(PEOPLE, SCHEMA, px.Mondrian(k=4, l=2, cuts="strict"))
-    assert "Nobody replays the method." in page_of(strict, tmp_path).text
+    assert "No adversary replays the method." in page_of(strict, tmp_path).text
     manifest = replace(
         release, manifest=release.manifest.model_copy(update={"privacy_unit": "record"})
     )

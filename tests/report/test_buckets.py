@@ -243,7 +243,7 @@ def test_the_matrix_shows_every_figure(tmp_path, make):
         ]
         assert f"{name} {' '.join(shown)} " in page.text
     a, b, share = found.strongest(together=False)
-    assert f"Highest: {a} and {b}, {share:.2f}. Whoever learns" in page.text
+    assert f"Highest: {a} and {b}, {share:.2f}. An adversary who learns" in page.text
     shades = [
         int(value.removeprefix("--shade: ")) for name, value in page.attributes if name == "style"
     ]

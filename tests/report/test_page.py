@@ -270,7 +270,7 @@ def test_odd_releases_have_a_page(tmp_path):
     )
     assert "An interval without a lower end includes missing values" in page.text
     _, page, _ = publish(tmp_path / "d", [people(2)], method=Mondrian(k=2), schema=bare)
-    assert "1 group of 2 rows." in page.text and "everybody is one of at least 2" in page.text
+    assert "1 group of 2 rows." in page.text and "each person is one of at least 2" in page.text
 
 
 def test_counterfeits_are_counted_by_group(tmp_path):
@@ -334,12 +334,18 @@ def test_every_promise_has_words():
         ),
         (MUniqueness(m=5), "at least 5 rows, all with different"),
         (InvarianceOverSeries(m=5), "more than 1/5"),
-        (InvarianceOverSeries(m=5, consecutive=True), "Whoever leaves and returns is not covered"),
-        (GlobalGuarantee(l=Fraction(5, 2)), "so far is at most 2/5, even for somebody who knows"),
+        (
+            InvarianceOverSeries(m=5, consecutive=True),
+            "A person who leaves and returns is not covered",
+        ),
+        (
+            GlobalGuarantee(l=Fraction(5, 2)),
+            "so far is at most 2/5, even for an adversary who knows",
+        ),
         (GlobalGuarantee(l=2, unprotected=["flu", "cold"]), "Protected: all values but flu, cold."),
         (
             GlobalGuarantee(l=2, protected=list("abcdefghijklmn"), permanent=["hiv"]),
-            "Protected: a, b, c, d, e, f, g, h, i, j, k, l and 2 more; permanent: hiv (whoever",
+            "Protected: a, b, c, d, e, f, g, h, i, j, k, l and 2 more; permanent: hiv (a person who",
         ),
         (
             SlicedDiversity(l=Fraction(5, 2)),
@@ -348,7 +354,7 @@ def test_every_promise_has_words():
         (
             SlicedCounting(l=Fraction(5, 2)),
             (
-                "counts who must be in which bucket, links nobody with a sensitive value with a"
+                "counts who must be in which bucket, links no person with a sensitive value with a"
                 " probability above 2/5"
             ),
         ),

@@ -100,7 +100,7 @@ def test_values_that_stay_are_named_or_not_covered():
         (
             "sliced",
             "Values can be seen, and combinations within a column",
-            "a rare combination of values of one column, tells whoever knows whose it is",
+            "a rare combination of values of one column, tells an adversary who knows whose it is",
         ),
         (
             "bucketized",
@@ -110,7 +110,7 @@ def test_values_that_stay_are_named_or_not_covered():
         (
             "perturbed",
             "Values are real ones of other persons, and sensitive values are exact",
-            "Whoever knows how the rows were made",
+            "An adversary who knows how the rows were made",
         ),
     ],
 )

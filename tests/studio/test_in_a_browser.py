@@ -171,7 +171,7 @@ def test_all_steps_on_adult(chromium: Any, tmp_path: Path) -> None:
                 with page.expect_response(lambda answer: answer.url.endswith("/data")):
                     page.check(f"#role-{i}-{roles[i]}")
                 page.wait_for_timeout(300)  # until the answer stands on the page
-        shown(page, "main").to_contain_text(re.compile("Somebody who knows .*education"))
+        shown(page, "main").to_contain_text(re.compile("An adversary who knows .*education"))
         page.goto(f"{page.origin}/promise")
         page.fill("#mondrian-k", "10")
         page.fill("#mondrian-l", "2")

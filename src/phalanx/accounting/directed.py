@@ -104,7 +104,7 @@ def float_below(number: Decimal | Fraction) -> float:
 
 
 def float_kept(number: Fraction) -> float:
-    """The float for a figure that somebody gave: its own decimal text where it has one, else the
+    """The float for a figure that a caller gave: its own decimal text where it has one, else the
     next above.
 
     >>> float_kept(Fraction("0.1")), float_kept(Fraction(1, 3))

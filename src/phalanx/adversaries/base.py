@@ -23,7 +23,7 @@ Z: Final = 1.959963984540054
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """What an adversary concluded, beside what somebody without the releases would."""
+    """What an adversary concluded, beside what one without the releases would."""
 
     adversary: str
     knows: str
@@ -37,7 +37,8 @@ class Attack:
     the true values were not given.
     """
     baseline: float | None
-    """How often somebody without the releases would, who always names the most frequent value."""
+    """How often an adversary without the releases would, who always names the most frequent value.
+    """
     histogram: Mapping[int, int]
     """Number of candidates left -> number of persons."""
     note: str = ""
@@ -46,7 +47,7 @@ class Attack:
 
     @property
     def sentence(self) -> str:
-        """What it found, in one sentence, beside what somebody without the release would."""
+        """What it found, in one sentence, beside what one without the release would."""
         right = "" if self.success is None else f", and is right about {percent(self.success)}"
         without = (
             ""
@@ -99,20 +100,20 @@ class Adversary(Protocol):
     ``identifier`` and ``ledger`` those that it can be given, each with whether it cannot be played
     without; ``sentences``, by name what it does, where the first paragraph of its docstring does
     not say it; ``variants``, by other names of it the parameters that they stand for, each
-    with an entry point of its own; ``played_with``, parameters that it is played with where nobody
-    says more; ``not_of_one``, what is done instead where a series has one release; ``stands_for``,
+    with an entry point of its own; ``played_with``, parameters that it is played with by
+    default; ``not_of_one``, what is done instead where a series has one release; ``stands_for``,
     whom it stands for, for the report;
-    ``exposes``, what a guarantee must hide so that it is a breach if it is certain of somebody,
+    ``exposes``, what a guarantee must hide so that it is a breach if it is certain of a person,
     ``values`` (of anybody who does not say it), ``records``, or nothing, and ``no_breach``, why it
     is none where no guarantee does; ``knows_method``, whether it replays the method;
-    ``public_knowledge``, whether it knows no more than everybody can, who then has a sentence at
+    ``public_knowledge``, whether it knows no more than anyone can, who then has a sentence at
     the top of a report.
     """
 
     question: ClassVar[str]
     """Which of the regulator's questions it answers (``phalanx.adversaries.opinion.QUESTIONS``)."""
     looks_at: ClassVar[Looks]
-    """One release, a whole series, or two publishers; whoever looks at these is played by itself
+    """One release, a whole series, or two publishers; one that looks at these is played by itself
     alone.
     """
 
@@ -183,7 +184,7 @@ def asked(
 ) -> tuple[list[Release], Evidence]:
     """What an adversary is asked about: one release or several, with what lies beside those that
     were published here where no evidence is given. ``of_values``: without the persons whose
-    sensitive value is not applicable, which nobody has to infer.
+    sensitive value is not applicable, which need not be inferred.
 
     ReleaseError where something else is in the place of a release.
     """

@@ -37,7 +37,7 @@ class Disclosed(Attack):
     identity_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
     identity_baseline: float
-    """The same for somebody who picks any record."""
+    """The same for an adversary who picks any record."""
     attribute: float | None
     """Attribute disclosure: how often the record that it picks has the person's sensitive value;
     None where the release has no sensitive attribute.
@@ -45,9 +45,9 @@ class Disclosed(Attack):
     attribute_interval: Interval | None
     """Its 95 % confidence interval, by Wilson."""
     attribute_baseline: float | None
-    """The same for somebody who picks any record."""
+    """The same for an adversary who picks any record."""
     sample: int | None
-    """How many persons were drawn to be attacked; None where everybody was."""
+    """How many persons were drawn to be attacked; None where all were."""
 
     @property
     def sentence(self) -> str:
@@ -204,14 +204,14 @@ def drawn(persons: Ints, sample: int | None) -> Ints:
     """
     if sample is None or sample >= len(persons):
         return persons
-    # measuring protects nobody, and who asks again shall see the same figures
+    # measuring protects no person, and who asks again shall see the same figures
     return np.sort(
         persons[Randomness.seeded(0).stream("persons").permutation(len(persons))[:sample]]
     )
 
 
 def numbered(published: pl.Series, microdata: Microdata) -> tuple[Ints, Ints]:
-    """Published sensitive values and everybody's in the original table, numbered alike."""
+    """Published sensitive values and those of all persons in the original table, numbered alike."""
     microdata.check_single_valued("attribute disclosure")
     domain = microdata.sensitive.domain.values
     values = Values.of([published, domain])

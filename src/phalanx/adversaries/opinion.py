@@ -130,7 +130,7 @@ def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
 
     An adversary that cannot be played, as it needs another form or knows what is not given, is
     named with the reason; *composition* needs a second publisher, and is played by itself. One that
-    attacks nobody was not played.
+    attacks no person was not played.
     """
     series = sorted(releases, key=lambda release: release.number)
     played: list[Attack] = []

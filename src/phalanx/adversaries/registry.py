@@ -30,7 +30,7 @@ KNOWN: Final = Installed("phalanx.adversaries", OURS)
 
 
 def made(name: str, **options: Any) -> Any:
-    """The adversary of a name, as it is played where nobody says more; KeyError where there is
+    """The adversary of a name, as it is played by itself; KeyError where there is
     none.
     """
     cls = KNOWN[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an adversary found as tables of words and figures, for whoever prints them."""
+"""What an adversary found as tables of words and figures, ready to print."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

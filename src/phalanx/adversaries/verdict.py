@@ -17,15 +17,15 @@ _UNBOUNDED: Final = "no guarantee of this release bounds how surely a value is l
 
 
 def verdict(attack: Attack, releases: Sequence[Release]) -> str:
-    """How many persons are exposed, and whether some guarantee of the releases says that nobody is;
+    """How many persons are exposed, and whether some guarantee of the releases says that none is;
     where none does, why not.
 
-    A breach is only what a manifest promises and an adversary refutes. What nobody promised is
+    A breach is only what a manifest promises and an adversary refutes. What was not promised is
     named with the reason, and is no less true for that.
     """
     if not attack.exposed:
         return (
-            f"Nobody of {attack.persons:,} persons: this adversary finds no breach, which is no"
+            f"None of {attack.persons:,} persons: this adversary finds no breach, which is no"
             " proof that there is none."
         )
     who = f"{attack.exposed:,} of {attack.persons:,} persons"
@@ -36,8 +36,8 @@ def verdict(attack: Attack, releases: Sequence[Release]) -> str:
 
 
 def _broken(adversary: str, releases: Sequence[Release]) -> tuple[str, str]:
-    """The guarantee that says that nobody is exposed to this adversary; or nothing, and why there
-    is none.
+    """The guarantee that says that no person is exposed to this adversary; or nothing, and why
+    there is none.
     """
     manifest, attacker = releases[-1].manifest, _class(KNOWN, adversary)
     exposes = getattr(attacker, "exposes", "values")

@@ -64,8 +64,8 @@ def demo(
         ],
         right=(1, 2, 3, 4, 5),
     )
-    show_text("\nby box: to somebody who knows everybody's age, sex, children, income, …")
-    show_text("at worst: to somebody who knows which group everybody was published in")
+    show_text("\nby box: to an adversary who knows each person's age, sex, children, income, …")
+    show_text("at worst: to an adversary who knows which group each person was published in")
     show_text(
         "interval width: what is lost, on average, of the width of all values of an attribute"
     )

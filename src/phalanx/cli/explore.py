@@ -45,9 +45,9 @@ def explore(
 
     Runs on a table drawn from the last release, or on what an option names, and says why. Points
     are kept in NAME.explore/ beside the plan, private, so that an interrupted run goes on, and
-    --adopt asks nobody twice. The figures are for the publisher. JSON keys: ran_on, why, resumed,
-    sample_error, base_rates, frontiers, points (each number, method, promised, risks, loss, error,
-    sample_error, figures, rows, suppressed_rows, seconds, refused), picture, adopted.
+    --adopt asks no question twice. The figures are for the publisher. JSON keys: ran_on, why,
+    resumed, sample_error, base_rates, frontiers, points (each number, method, promised, risks,
+    loss, error, sample_error, figures, rows, suppressed_rows, seconds, refused), picture, adopted.
     """
     from phalanx.exploration import explore
 

@@ -76,7 +76,7 @@ def init(
         list[str] | None,
         typer.Option(
             help=(
-                "A value, such as N/A, of persons who have none, which everybody may know of them; may"
+                "A value, such as N/A, of persons who have none, which anyone may know of them; may"
                 " be repeated."
             ),
             show_default=False,
@@ -175,7 +175,7 @@ def _use(
 
 
 def _is_public(profiles: "Sequence[ColumnProfile]") -> Sequence[str]:
-    """The words for "not applicable" of the sensitive attribute, where everybody may know who has
+    """The words for "not applicable" of the sensitive attribute, where anyone may know who has
     them; asked where it has some.
     """
     for p in profiles:
@@ -184,7 +184,7 @@ def _is_public(profiles: "Sequence[ColumnProfile]") -> Sequence[str]:
             typer.echo(
                 f"\n{p.inapplicable} rows of {p.name} say {values}, which looks like 'none'."
             )
-            if typer.confirm("  May everybody know who they are, as children have no income?"):
+            if typer.confirm("  May anyone know who they are, as children have no income?"):
                 return p.perhaps_not_applicable
     return ()
 

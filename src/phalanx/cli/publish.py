@@ -109,6 +109,6 @@ def _counts(release: "Release | Preview", group: str | None) -> dict[str, object
         counts[f"{group}s"] = release.groups
     if group == "group":
         counts["counterfeits"] = release.counterfeits
-    if release.suppressed_rows is not None:  # under differential privacy nobody is told
+    if release.suppressed_rows is not None:  # under differential privacy they are not told
         counts["suppressed rows"] = sum(release.suppressed_rows.values())
     return {**counts, "seconds": f"{release.seconds:.2f}"}

@@ -30,7 +30,7 @@ def report(
         ),
     ],
     audience: Annotated[
-        Audience, typer.Option("--for", help="Whoever answers for it, or whoever receives it.")
+        Audience, typer.Option("--for", help="The publisher who answers for it, or the recipient.")
     ],
     to: Annotated[Path, typer.Option(help="Where the page goes.", show_default=False)],
     original: Annotated[

@@ -149,7 +149,7 @@ def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
-    """The same under differential privacy, where nobody is told what was left out, and what counts
+    """The same under differential privacy, where what was suppressed is not told, and what counts
     is what was spent up to this release.
     """
     from phalanx.exact import at_most
@@ -193,8 +193,8 @@ def export(
         f" in {written.key}."
     )
     typer.echo(
-        "Whoever has both can continue the series and look persons up in it: send them by different"
-        " ways, and remove them when they have arrived."
+        "A person who has both can continue the series and look persons up in it: send them by"
+        " different ways, and remove them when they have arrived."
     )
     if copy:
         typer.echo(
@@ -351,6 +351,6 @@ def rotate_key(ledger: LEDGER, json: bool = JSON) -> None:
         return
     typer.echo(f"The ledger is sealed under a new key, in {where}.")
     typer.echo(
-        "Whoever else publishes needs it, too. The old key opens old copies of the ledger still:"
+        "Each other publisher needs it, too. The old key opens old copies of the ledger still:"
         " keep it with them, or remove both."
     )

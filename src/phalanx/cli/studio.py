@@ -30,7 +30,7 @@ def studio(
 ) -> None:
     """Open a page on this machine that covers the whole way of a table, and writes the plan.
 
-    Nobody else can open it: it listens to this machine alone, and each address lets one browser
+    No other person can open it: it listens to this machine alone, and each address lets one browser
     in, once. Ctrl-C ends it. JSON keys, in a line for each new address: address.
     """
     from phalanx.studio.serving import place_of, serve

@@ -16,7 +16,7 @@ from phalanx.cli.output import JSON, show_json, show_verdicts
 
 
 class Verify(TyperCommand):
-    """The command with an option for each bound that a guarantee can be asked for; whoever installs
+    """The command with an option for each bound that a guarantee can be asked for; each installed
     a guarantee has its option.
     """
 
@@ -53,7 +53,8 @@ def verify(
         list[str],
         typer.Argument(
             help=(
-                "Release folders of one series, or one CSV or Parquet file that somebody else made."
+                "Release folders of one series, or one CSV or Parquet file that another publisher"
+                " made."
             ),
             callback=release_folders,
         ),
@@ -82,16 +83,17 @@ def verify(
     quasi: Annotated[
         list[str] | None,
         typer.Option(
-            help="For somebody else's table: a quasi-identifier; repeat it, or separate by commas."
+            help="For another publisher's table: a quasi-identifier; repeat it, or separate by"
+            " commas."
         ),
     ] = None,
     sensitive: Annotated[
-        str | None, typer.Option(help="For somebody else's table: the sensitive column.")
+        str | None, typer.Option(help="For another publisher's table: the sensitive column.")
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
-            help="For somebody else's table: the column that names the group, if there is one."
+            help="For another publisher's table: the column that names the group, if there is one."
         ),
     ] = None,
     allow_seeded: Annotated[
@@ -102,7 +104,7 @@ def verify(
         typer.Option(
             "--details",
             help=(
-                "Show every check, a table for each release; of somebody else's table they are"
+                "Show every check, a table for each release; of another publisher's table they are"
                 " shown anyway."
             ),
         ),

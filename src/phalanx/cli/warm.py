@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``phalanx warm``: compile the kernels now, so that nobody waits for them later."""
+"""``phalanx warm``: compile the kernels now, so that no command waits for them later."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that say that somebody has none: which of a column's are among those that are listed."""
+"""Values that say that a person has none: which of a column's are among those that are listed."""
 
 from collections.abc import Sequence
 

@@ -24,7 +24,7 @@ class PersonKey:
     The hash is AES-256 CBC-MAC over the identifier's canonical text with its length in front, which
     makes the input prefix-free and the construction a pseudo-random function; all rows go through
     one block at a time, so a million identifiers take a moment. Integers and their text are the
-    same person (``5`` and ``"5"``), because a series must recognise somebody whose file changed
+    same person (``5`` and ``"5"``), because a series must recognise a person whose file changed
     from CSV to Parquet.
     """
 

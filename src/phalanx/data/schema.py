@@ -30,13 +30,13 @@ class Schema:
     """
 
     quasi: Sequence[str] | str
-    """Quasi-identifiers: what somebody may know about a person; published as intervals."""
+    """Quasi-identifiers: what an adversary may know about a person; published as intervals."""
     sensitive: str | None = None
-    """The attribute that nobody may be linked with; published as it is, covered by the group."""
+    """The attribute that no person may be linked with; published as it is, covered by the group."""
     identifier: str | None = None
     """Says who a row is about; never published, never stored but as a keyed hash."""
     keep: Sequence[str] = ()
-    """Published as they are: the steward vouches that nobody can know or infer anything from
+    """Published as they are: the steward vouches that no person can know or infer anything from
     them.
     """
     drop: Sequence[str] = ()
@@ -53,7 +53,7 @@ class Schema:
     """
 
     not_applicable: Sequence[str | int | float] = ()
-    """Values of the sensitive attribute that say that somebody has none, as a child has no income;
+    """Values of the sensitive attribute that say that a person has none, as a child has no income;
     whether that is so must be public. Rows with these values stand in groups of their own, and no
     promise about sensitive values covers them.
     """

@@ -56,8 +56,8 @@ def one_wave(
     """A wave and its rows, without the column: the one that is asked for, or else the first after
     the one that was published last.
 
-    ``published`` has the wave of every release so far, None where nobody said. SourceError where
-    the wave is out already, or there is none to choose.
+    ``published`` has the wave of every release so far, None where it was not said. SourceError
+    where the wave is out already, or there is none to choose.
     """
     rows_of = waves_of(table, column)
     waves = in_order(rows_of)

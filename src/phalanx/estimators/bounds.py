@@ -44,7 +44,7 @@ class Bounds:
         return self._boxes[key]
 
     def rows(self, condition: Condition) -> Between:
-        """Of each group, how many rows that are somebody's the condition is true of, shapes
+        """Of each group, how many rows that are a person's the condition is true of, shapes
         (g,).
         """
         real = self.view.real

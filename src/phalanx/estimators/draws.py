@@ -126,7 +126,7 @@ def _codes(
 
 def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
     """The entry of every row of a facet, rows by groups and within them at random; as many rows as
-    are somebody's.
+    are a person's.
     """
     entry = np.repeat(np.arange(len(facet.count)), facet.count)
     order = stream.permutation(len(entry)) if len(entry) else entry

@@ -8,7 +8,7 @@ Within a box attributes are taken for independent. An attribute's values lie
 - ``em``: as they lie in the whole release, by two rounds of expectation maximization over all boxes
   (self-consistency, Turnbull 1976) from a uniform guess.
 
-Where an end of a box is somebody's (``tight``), one row is taken to stand at each end and the
+Where an end of a box is a person's (``tight``), one row is taken to stand at each end and the
 others in between; ``ends=False`` leaves that out, as the papers do.
 """
 

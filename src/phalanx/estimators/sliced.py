@@ -12,7 +12,7 @@ from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 
 def view(release: Release) -> View:
     """A facet for each column; values that were generalized are intervals, whose ends are
-    somebody's of the table and perhaps of no row of the bucket.
+    a person's of the table and perhaps of no row of the bucket.
     """
     form = Sliced.expect(release.form)
     by_name = {a.name: a for a in form.attributes}

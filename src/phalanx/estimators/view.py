@@ -106,7 +106,7 @@ class View:
     shown: tuple[Facet, ...] = ()
     """What a point estimate goes by, where that is not what the bounds go by."""
     unpublished: int | None = 0
-    """How many rows of the table are not published; None where nobody is told."""
+    """How many rows of the table are not published; None where it is not told."""
     why_unpublished: str = ""
     share: float = 1.0
     """The share of the table's rows that can be expected to be published."""
@@ -115,7 +115,7 @@ class View:
 
     @property
     def real(self) -> Ints:
-        """The rows of each group that are somebody's, shape (g,)."""
+        """The rows of each group that are a person's, shape (g,)."""
         return self.rows - self.counterfeits
 
     @property

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a point would be, at once, for whoever moves a figure and looks: some rows of the ground are
-grouped in memory. Nothing is written, checked, attacked or remembered.
+"""What a point would be, at once, for a person who moves a figure and looks: some rows of the
+ground are grouped in memory. Nothing is written, checked, attacked or remembered.
 """
 
 import json
@@ -74,7 +74,7 @@ class Estimator:
         self._on_the_table, self._seconds = on_the_table, seconds
         self._sensitive = schema.sensitive is not None
         self._microdata = Microdata.encode(on.tables[-1], schema, PersonKey(bytes(32)))
-        drawn = Randomness.seeded(0).stream("estimated")  # an estimate protects nobody
+        drawn = Randomness.seeded(0).stream("estimated")  # an estimate protects no person
         self._order = drawn.permutation(self._microdata.rows)
         self._parts: dict[int, Microdata] = {}
         self._rows: dict[str, int] = {}

@@ -66,7 +66,7 @@ class Exploration:
         return median(errors) if errors else None
 
     def base_rate(self, adversary: str) -> float | None:
-        """How often somebody without the release is right, in the middle of the points.
+        """How often an adversary without the release is right, in the middle of the points.
 
         Parameters
         ----------

@@ -73,8 +73,8 @@ def _short(value: Any) -> str:
 
 
 def _usual(plan_section: Section, schema: Schema) -> Iterator[Section]:
-    """What is tried where nobody says: no method that needs what the schema has not, or a figure
-    that only the plan can have.
+    """What is tried where the plan does not say: no method that needs what the schema has not, or a
+    figure that only the plan can have.
     """
     for name, offer in offers().items():
         beside = {} if schema.sensitive is None else offer.tried_beside

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On what methods are tried: not on the table, unless somebody insists, and why."""
+"""On what methods are tried: not on the table, unless the publisher insists, and why."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ from phalanx.release.folder import Release
 
 _PRIVATE: Final = "differential-privacy"
 _BECAUSE: Final = (
-    "because whoever chooses what looks best on the table makes a choice that depends on it, which "
+    "because to choose what looks best on the table is a choice that depends on it, which "
     "no guarantee covers"
 )
 _WAYS: Final = (
@@ -123,7 +123,7 @@ def _parts(table: pl.DataFrame, wave: str | None) -> list[pl.DataFrame]:
 
 
 def _last_release(plan: Plan) -> Ground:
-    """A table drawn from what everybody has, so that a choice on it tells nothing more."""
+    """A table drawn from the last release, so that a choice on it tells nothing more."""
     entries = []
     if Ledger.exists(plan.ledger_url()):
         with Ledger.open(plan.ledger_url(), create=False) as ledger:
@@ -178,7 +178,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     what = f"{sample.height:,} rows drawn from the table"
     why = (
         f"This ran on {what}, which are spent: a plan that is adopted publishes the others, so that "
-        "the choice depends on nobody in its releases."
+        "the choice depends on no person in its releases."
     )
     return Ground([sample], what, why, rest)
 

@@ -34,7 +34,7 @@ _WARM: Final = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Risk:
-    """What one adversary found on one point, beside what somebody without the release would."""
+    """What one adversary found on one point, beside what one without the release would."""
 
     adversary: str
     question: str
@@ -45,7 +45,7 @@ class Risk:
     interval: tuple[float, float]
     """The 95 % interval of that, by Wilson."""
     base_rate: float | None
-    """How often somebody is right who has not got the release."""
+    """How often an adversary is right who has not got the release."""
     persons: int
 
     @classmethod

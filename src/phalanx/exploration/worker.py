@@ -2,7 +2,7 @@
 """The process that measures points: tasks come in as lines of JSON, and points go out so.
 
 A process of its own, and not a fork: threads of libraries do not survive one, and a point for
-which the memory does not suffice takes nobody else down.
+which the memory does not suffice takes no other worker down.
 """
 
 import json

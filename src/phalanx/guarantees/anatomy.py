@@ -44,7 +44,7 @@ class AnatomyDiversity(FromFields):
         """The promise as a sentence."""
         return (
             f"In no bucket do more than {one_in(self.l)} of the persons have the same sensitive"
-            " value: whoever knows all quasi-identifiers of somebody in the table finds their"
-            f" bucket, and links them with no value with a probability above {one_in(self.l)}"
+            " value: an adversary who knows all quasi-identifiers of a person in the table finds"
+            f" their bucket, and links them with no value with a probability above {one_in(self.l)}"
             " (anatomy's l-diversity)."
         )

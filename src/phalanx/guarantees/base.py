@@ -119,7 +119,7 @@ def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DI
 
 
 def without_rows(name: str, bound: float | Fraction) -> Verdict:
-    """The verdict on a table without rows, in which nobody is."""
+    """The verdict on a table without rows, in which no person is."""
     return Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
 
 
@@ -130,7 +130,7 @@ class Guarantee(Protocol):
     It may be ``Followed``, ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has
     some, are other names of it, each with the parameters that it stands for; each needs an entry
     point of its own.
-    ``hides``: what it says that nobody is certain of, of ``records`` (whose is which) and
+    ``hides``: what it says that no adversary is certain of, of ``records`` (whose is which) and
     ``values``; ``of_values``: whether it is about sensitive values, as one that hides them is, so
     that it is checked without the persons whose value is not applicable; ``over_series``: whether
     its promise is about all releases together; ``no_breach(public, manifest)``: why what is certain

@@ -16,7 +16,7 @@ from phalanx.arrays import Ints
 from phalanx.guarantees.views.groups import Groups
 
 _PRECISIONS: Final = (40, 80, 160, 320, 640, 1280, 2560)
-"""Decimal digits tried one after the other; the two sides differ by then, unless somebody built
+"""Decimal digits tried one after the other; the two sides differ by then, unless a table was built
 them to be hard.
 """
 

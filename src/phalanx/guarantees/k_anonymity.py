@@ -16,8 +16,8 @@ from phalanx.release.folder import Release
 
 @dataclass(frozen=True)
 class KAnonymity(FromFields):
-    """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover nobody's identity
-    and are not counted.
+    """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover no person's
+    identity and are not counted.
 
     Missing quasi-identifiers are values like any other. PlanError where k is not a whole number of
     at least 1.
@@ -59,6 +59,6 @@ class KAnonymity(FromFields):
     def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
-            f"By the quasi-identifiers everybody is one of at least {self.k}: every group has at"
+            f"By the quasi-identifiers each person is one of at least {self.k}: every group has at"
             f" least {self.k} rows (k-anonymity)."
         )

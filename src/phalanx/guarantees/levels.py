@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which promises a table keeps, whoever made it: its k, its l of every kind, its t."""
+"""Which promises a table keeps, whatever made it: its k, its l of every kind, its t."""
 
 from fractions import Fraction
 from typing import Any

@@ -12,7 +12,7 @@ from phalanx.guarantees.base import Graded, Guarantee
 from phalanx.guarantees.registry import from_parameters
 
 _NOTHING: Final[Mapping[str, str]] = {
-    "k": "everybody is among 1 person or more",
+    "k": "each person is among 1 person or more",
     "l": "no share of a value is above 1, and every group holds 1 value or more",
     "m": "every group holds 1 value or more",
     "t": "no two distributions are further apart than 1",

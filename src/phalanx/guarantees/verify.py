@@ -117,8 +117,8 @@ def _is_about_values(guarantee: Guarantee) -> bool:
 
 
 def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:
-    """Whether what was published about each person is so, and everybody is published or suppressed,
-    where the original table and its persons are given.
+    """Whether what was published about each person is so, and each person is published or
+    suppressed, where the original table and its persons are given.
     """
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or microdata.persons is None:

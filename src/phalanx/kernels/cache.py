@@ -2,7 +2,7 @@
 """Where compiled kernels lie: beside their source, else in the user's own cache, else, for one run,
 in a private temporary folder.
 
-numba loads what it finds there as code, so that no folder is used that somebody else may write to;
+numba loads what it finds there as code, so that no folder is used that another user may write to;
 where there is none at all, importing numba's kernels would end in an error of its own.
 """
 
@@ -33,7 +33,7 @@ def choose() -> Path:
     """Find the folder, and tell numba of it; warns where it is a temporary one that begins empty.
     PhalanxError where there is none.
 
-    The folder of ``NUMBA_CACHE_DIR`` comes first. What was compiled beside the source by somebody
+    The folder of ``NUMBA_CACHE_DIR`` comes first. What was compiled beside the source by a user
     who could write there is copied to the temporary one.
     """
     wanted = os.environ.get(_VARIABLE)
@@ -61,7 +61,7 @@ def _usable(folder: Path) -> bool:
 
 
 def _ours(folder: Path) -> bool:
-    """Whether nobody may write to it but its owner, who is us or root."""
+    """Whether only its owner may write to it, who is us or root."""
     status = folder.stat()
     return status.st_uid in {0, os.geteuid()} and not status.st_mode & 0o022
 
@@ -79,7 +79,7 @@ def _temporary() -> Path:
     if not any(BESIDE.rglob("*.nbi")):
         warnings.warn(
             "kernels are compiled in each run, for neither the installation nor a cache folder may"
-            " be written; run 'phalanx warm' as whoever installed it.",
+            " be written; run 'phalanx warm' as the user who installed it.",
             CompilesEachTime,
             stacklevel=2,
         )

@@ -149,9 +149,9 @@ def write_key(file: Path, key: bytes, *, remedy: str) -> None:
     """Put a key into a new file that only its owner may read; where another process was faster, its
     key stands.
 
-    Nobody ever sees half a key: it is written beside, flushed, and renamed into place. The name
+    No process ever sees half a key: it is written beside, flushed, and renamed into place. The name
     beside is always the same, so that the next one takes over what an interrupted one leaves, and
-    is locked, so that nobody takes it over from one who still writes.
+    is locked, so that no process takes it over from one that still writes.
     """
     beside = file.with_name(f"{file.name}.new")
     try:

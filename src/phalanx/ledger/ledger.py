@@ -36,8 +36,8 @@ _SERIES: Final = """
 
 
 class Ledger:
-    """The private record of series: a release is in it completely or not at all, and nobody reads
-    persons in it without the key.
+    """The private record of series: a release is in it completely or not at all, and no reader
+    finds persons in it without the key.
 
     In plain stand names, counts, dates and digests. Everything about persons (memory, groups) is
     sealed with AES-256-GCM under a key of its series and bound to series, release and segment name;

@@ -4,7 +4,7 @@ went back in time is noticed.
 
 A mark is written once its release is in the ledger for good, and before the release folder gets its
 name. So what a crash leaves is one of two: the ledger knows a release that the mark does not, which
-is made good by whoever publishes next, before the folder gets its name; or both know it. A ledger
+is made good by the next publisher, before the folder gets its name; or both know it. A ledger
 that knows less than its mark is never what a crash leaves.
 """
 

@@ -147,8 +147,8 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
     """Take in the series of a file, sealed anew under the keys of this ledger, all of it or
     nothing.
 
-    The mark says afterwards what was taken in, but not of a copy: nobody knows what was published
-    since it was made, so a steward has to say.
+    The mark says afterwards what was taken in, but not of a copy: it is not known what was
+    published since it was made, so a steward has to say.
     """
     with Incoming.of(file, key_file) as incoming:
         c = incoming.contents

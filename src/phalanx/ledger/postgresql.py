@@ -28,15 +28,15 @@ class Postgresql(Store):
     """One schema of a PostgreSQL database, for several publishers.
 
     A publisher holds an advisory lock on its series while it commits: a second one of the same
-    series waits and is then told that somebody was faster, and publishers of other series are not
-    held up. The lock outlives a publisher that dies until the server has decided about its commit,
-    which is why :meth:`settle` waits for it. ``synchronous_commit`` is on, whatever the server's
-    default: a recorded release survives the server's power failure.
+    series waits and is then told that another one was faster, and publishers of other series are
+    not held up. The lock outlives a publisher that dies until the server has decided about its
+    commit, which is why :meth:`settle` waits for it. ``synchronous_commit`` is on, whatever the
+    server's default: a recorded release survives the server's power failure.
 
     All that the server sees about persons are sealed blobs, also in its write-ahead log, its logs
     of statements and its statistics: deleted rows stay in PostgreSQL until its vacuum and longer,
-    and ``pg_stats.most_common_vals`` shows values of every column to whoever may read the table, so
-    nothing else would do.
+    and ``pg_stats.most_common_vals`` shows values of every column to each user who may read the
+    table, so nothing else would do.
     """
 
     kind = "database"
@@ -119,8 +119,8 @@ class Postgresql(Store):
         self.run("SELECT pg_catalog.pg_advisory_xact_lock($1)", self._lock(series))
 
     def settle(self, series: str) -> None:
-        """Wait for whoever holds the lock of a series, be it a dead publisher's commit that the
-        server has not finished.
+        """Wait for the process that holds the lock of a series, be it a dead publisher's commit
+        that the server has not finished.
         """
         self.run("SELECT pg_catalog.pg_advisory_xact_lock_shared($1)", self._lock(series))
 
@@ -230,7 +230,7 @@ _SETTINGS: Final = """
            set_config('search_path', quote_ident(current_schema()), false),
            set_config('lock_timeout', $1, false),
            set_config('idle_in_transaction_session_timeout', $2, false)"""
-"""The schema is pinned, so that a schema that somebody makes later and that comes first in the
+"""The schema is pinned, so that a schema that another user makes later and that comes first in the
 search path does not hide the ledger.
 """
 
@@ -282,7 +282,7 @@ _GONE: Final = {"57P01", "57P02", "57P03", "57P05", "25P03", "25P04"}
 _SENTENCES: Final = {
     "22": "cannot hold what it was given; use a database with encoding UTF8.",
     "23": (
-        "does not take this because somebody else was faster; nothing was changed, so publish"
+        "does not take this because another publisher was faster; nothing was changed, so publish"
         " again."
     ),
     "40": (

@@ -161,8 +161,8 @@ def _check_follows(
     entered: Sequence[tuple[ReleaseEntry, object]],
     after: Marked,
 ) -> None:
-    """Somebody else may have published or entered something since the folders were looked at; and
-    nothing that left is left out.
+    """Another publisher may have published or entered something since the folders were looked at;
+    and nothing that left is left out.
     """
     numbers = [entry.number for entry, _ in entered]
     if numbers != list(range(len(before) + 1, len(before) + len(numbers) + 1)):

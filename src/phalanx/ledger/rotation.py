@@ -128,7 +128,7 @@ def _new_root(key_file: Path) -> Keyring:
 
 
 def _put_in_place(key_file: Path) -> None:
-    """Give the new key its name, unless somebody did meanwhile."""
+    """Give the new key its name, unless another process did meanwhile."""
     try:
         _next(key_file).replace(key_file)
         flush_folder(key_file.parent)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a ledger: every entry authenticated, every segment sealed, and how many there are,
-whoever else may write into the database.
+other users may write into the database.
 """
 
 import hashlib
@@ -61,8 +61,8 @@ class Head:
 
 
 class Rows:
-    """What stands in a ledger about one series or another, read and written row by row; whoever
-    calls holds rows together by a transaction.
+    """What stands in a ledger about one series or another, read and written row by row; the caller
+    holds rows together by a transaction.
     """
 
     def __init__(self, store: Store, keys: Keyring) -> None:

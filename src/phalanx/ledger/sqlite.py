@@ -22,10 +22,10 @@ class Sqlite(Store):
     """One SQLite file, private from its first byte.
 
     A rollback journal rather than a write-ahead log: at rest the ledger is one file, which copies
-    and network folders keep whole, and nobody publishes so often that readers would have to be let
-    through meanwhile. ``synchronous=EXTRA`` is FULL plus a flush of the folder once the journal is
-    gone, without which a power failure could take back a commit whose release folder stands
-    already. Deleted pages are overwritten (the SQLite inside ADBC does not by default).
+    and network folders keep whole, and no series is published so often that readers would have to
+    be let through meanwhile. ``synchronous=EXTRA`` is FULL plus a flush of the folder once the
+    journal is gone, without which a power failure could take back a commit whose release folder
+    stands already. Deleted pages are overwritten (the SQLite inside ADBC does not by default).
 
     The file is never opened by other means than SQLite while it exists: closing it would drop the
     locks of every connection of this process.

@@ -48,14 +48,14 @@ class Store:
         raise NotImplementedError
 
     def damaged(self) -> LedgerError:
-        """What to say where the database gives what nobody can have put there."""
+        """What to say where the database gives what we cannot have put there."""
         return LedgerError(
             f"the ledger {self.where} is damaged; put back a copy of it, together with its key"
             " file."
         )
 
     def exclude(self, series: str) -> None:
-        """Keep everybody else out of a series until the transaction ends; nothing to do where
+        """Keep all others out of a series until the transaction ends; nothing to do where
         ``begin`` does it.
         """
 
@@ -88,8 +88,8 @@ class Store:
 
     @contextmanager
     def transaction(self, series: str = "") -> Iterator[None]:
-        """All statements inside, or none of them; nobody else publishes into that series meanwhile
-        ("" is the ledger's own tables).
+        """All statements inside, or none of them; no other process publishes into that series
+        meanwhile ("" is the ledger's own tables).
         """
         with self._until_commit(self.begin):
             self.exclude(series)

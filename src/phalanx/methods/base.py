@@ -181,7 +181,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """A method in the words of somebody who has a table and a duty."""
+    """A method in the words of a steward who has a table and a duty."""
 
     table: str
     """Which table it is for."""

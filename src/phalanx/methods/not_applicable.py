@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Persons whose sensitive value is not applicable, in groups of their own.
 
-Who they are is public. So the other persons are published as if nobody else were in the table, and
+Who they are is public. So the other persons are published as if no others were in the table, and
 whatever holds of them there holds here, against who knows the method, too.
 """
 

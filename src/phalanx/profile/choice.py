@@ -23,12 +23,12 @@ _OFTEN = 0.1
 
 _HIDDEN_AMONG: Final = {Receiver.internal: 3, Receiver.partner: 5, Receiver.public: 12}
 """Of so many persons each is one: chances of 0.33, 0.2 and 0.09, the usual thresholds; the last is
-that of the EMA's policy 0070 for what is published for everybody.
+that of the EMA's policy 0070 for what is published for the public.
 """
 
 
 def likely_changes(by_role: dict[str, list[ColumnProfile]]) -> Changes:
-    """What stands where nobody says whether the table changes."""
+    """What stands where it is not said whether the table changes."""
     followed = by_role["identifier"] and by_role["sensitive"]
     if not followed or (sensitive := by_role["sensitive"][0]).type == "set":
         return Changes.no
@@ -39,7 +39,7 @@ def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]
     """The lines of ``[method]``, with the reasons as comments; no value of the table.
 
     Safety goes before looks: a table that changes is followed, though in intervals, and what
-    everybody receives is not linked to anybody, though it looks less like the original.
+    the public receives is not linked to any person, though it looks less like the original.
     """
     sensitive = next(iter(by_role["sensitive"]), None)
     k = _HIDDEN_AMONG[use.receiver]
@@ -50,7 +50,7 @@ def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]
         if sensitive is not None and followed and sensitive.largest_m >= 2:
             return _followed(sensitive, changes, use, k, risk)
         why = (
-            "without an identifier nobody can be recognised when they return."
+            "without an identifier no person can be recognised when they return."
             if not by_role["identifier"]
             else "no attribute was recognised as sensitive."
             if sensitive is None
@@ -81,7 +81,7 @@ def _followed(p: ColumnProfile, changes: Changes, use: Use, k: int, risk: str) -
         return [
             *lines,
             "# It changes, and what is sensitive stays true of a person: over all releases together",
-            f"# nobody is linked to a value with more than 1/m; {use.receiver} receives it.",
+            f"# no person is linked to a value with more than 1/m; {use.receiver} receives it.",
             'name = "m-invariance"',
             f"m = {min(p.largest_m, k)}  {_share(p)}",
             *_changed(p),
@@ -89,7 +89,7 @@ def _followed(p: ColumnProfile, changes: Changes, use: Use, k: int, risk: str) -
     several = "a person has a set of values" if p.type == "set" else "values come and go"
     return [
         *lines,
-        f"# It changes, and {several}: nobody is ever linked to one with more than 1/l.",
+        f"# It changes, and {several}: no person is ever linked to one with more than 1/l.",
         "# List under permanent what stays true of a person.",
         'name = "global-guarantee"',
         f"l = {max(2, min(p.largest_m // 2, k, _MOST_L))}",
@@ -135,7 +135,7 @@ def _as_original(
     if sensitive is None or several:
         return [
             "# It must look like the original, and no such method "
-            + ("takes sets of values." if several else "is safe enough for everybody here."),
+            + ("takes sets of values." if several else "is safe enough for the public."),
             "# This publishes intervals; `phalanx draw` makes tables of the original's columns of",
             "# them.",
             *_once(sensitive, k, risk),
@@ -144,13 +144,13 @@ def _as_original(
     why = (
         "and mutual-cover has no groups for values that are not applicable."
         if aside
-        else "where everybody looks, rows of mutual-cover could be found."
+        else "where the public looks, rows of mutual-cover could be found."
     )
     return [
         *_measured(sensitive),
         "# Published once, and it must look like the original, in values and not in intervals:",
         f"# {why} Here who is in the table",
-        "# can be seen, and nobody's sensitive value is told with more than 1/l.",
+        "# can be seen, and no person's sensitive value is told with more than 1/l.",
         'name = "slicing"',
         f"l = {l}  {_share(sensitive)}",
         "sensitive_column_size = 1  # alone, so that nothing is told to who knows the method",

@@ -67,7 +67,7 @@ HANDLING: Final = _words("""
     operator sender supplier vendor batch lot version file form split fold
     von durch quelle herkunft bearbeiter sachbearbeiter kostenträger melder charge fassung
 """)
-"""Who or what handled a row, which is a secret of nobody in it."""
+"""Who or what handled a row, which is a secret of no person in it."""
 QUASI: Final = _words("""
     age sex gender female male zip zipcode postcode postal plz birth birthday birthdate dob race
     ethnicity ethnic hispanic marital married marriage nationality country region state county city
@@ -102,6 +102,6 @@ CODES: Final[Mapping[str, str]] = {
 (hv).
 """
 NOT_APPLICABLE: Final = _words("n/a na niu nap entfällt") | {"not applicable", "trifft nicht zu"}
-"""Values, in small letters, that say that somebody has none."""
+"""Values, in small letters, that say that a person has none."""
 AMONG_NUMBERS: Final = NOT_APPLICABLE | {"n", "."}
 """Values that say so where all others are numbers: N is a "no" elsewhere."""

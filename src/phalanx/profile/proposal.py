@@ -57,14 +57,14 @@ def propose_plan(
         "[schema]",
         "# Who a row is about: never published, remembered as a keyed hash only.",
         *(_single("identifier", by_role["identifier"])),
-        "# What somebody may know about a person: published as intervals.",
+        "# What an adversary may know about a person: published as intervals.",
         *_listed("quasi", by_role["quasi"]),
-        "# What nobody may be linked with.",
+        "# What no person may be linked with.",
         *(_single("sensitive", by_role["sensitive"])),
         *_not_applicable(by_role["sensitive"]),
         (
-            "# Published as they are; move a column here only if nobody can know or infer anything"
-            " from it."
+            "# Published as they are; move a column here only if no person can know or infer"
+            " anything from it."
         ),
         "keep = []",
         "# Left out.",
@@ -150,7 +150,7 @@ def _not_applicable(sensitive: Sequence[ColumnProfile]) -> list[str]:
             values = ", ".join(quoted(v) for v in p.perhaps_not_applicable)
             lines += [
                 f"# {p.inapplicable} row(s) may be of persons who have none.",
-                "# If everybody may know who they are, and only then:",
+                "# If anyone may know who they are, and only then:",
                 f"# not_applicable = [{values}]",
             ]
     return lines

@@ -40,7 +40,7 @@ _KNOWN: Final = "others may know it"
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
 _FEW_NAMES: Final = 20
-"""A column of fewer different values names nobody, whatever it is called: whether there is a
+"""A column of fewer different values names no person, whatever it is called: whether there is a
 telephone, the state of an account.
 """
 _SEVERAL_PER_ROW: Final = 0.1
@@ -67,7 +67,7 @@ def profile(
 ) -> list[ColumnProfile]:
     """Profile every column and propose one role for each; SourceError where the table has no rows.
 
-    ``not_applicable`` are values that say that somebody has none, of whom that is public: what is
+    ``not_applicable`` are values that say that a person has none, of whom that is public: what is
     sensitive is chosen and counted without them, and SourceError if it holds none of them.
 
     Roles: at most one identifier, one sensitive attribute, and one wave of a panel; columns that
@@ -176,7 +176,7 @@ def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
 
 
 def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> ColumnProfile:
-    """A panel's wave, in which nobody is twice, is of no row but of a release."""
+    """A panel's wave, in which no person is twice, is of no row but of a release."""
     of_waves = (
         column.role == "quasi"
         and words(column.name) & WAVE

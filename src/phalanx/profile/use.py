@@ -59,7 +59,7 @@ QUESTIONS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         {
             "internal": "colleagues, who are bound as you are: a person is one of 3",
             "partner": "people with whom you have a contract: one of 5",
-            "public": "everybody: one of 12",
+            "public": "anyone: one of 12",
         },
     ),
 }

@@ -83,7 +83,7 @@ class Release:
 
 class Unread(Release):
     """A release whose files were compared with the digests of its manifest, and whose tables are
-    read, and checked as ``Release.read`` does, once somebody asks for them.
+    read, and checked as ``Release.read`` does, once they are asked for.
 
     ReleaseError where a file is missing, added or changed; then also where the folder is not any
     more what it was.

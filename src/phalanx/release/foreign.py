@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that somebody else published: their groups are the rows that share all quasi-identifiers,
+"""Tables that others published: their groups are the rows that share all quasi-identifiers,
 exactly as they are written.
 """
 
@@ -19,7 +19,7 @@ from phalanx.errors import ReleaseError, SourceError, did_you_mean
 
 @dataclass(frozen=True, eq=False)
 class Foreign:
-    """Somebody's table as groups; ``groups`` and ``values`` have one entry per row."""
+    """Another publisher's table as groups; ``groups`` and ``values`` have one entry per row."""
 
     quasi: tuple[str, ...]
     groups: pl.Series

@@ -46,7 +46,7 @@ class PublishedAttribute(_Strict):
     not_applicable: list[str | int | float] = Field(
         default=[],
         description=(
-            "of the sensitive attribute: values that say that somebody has none, which is taken to"
+            "of the sensitive attribute: values that say that a person has none, which is taken to"
             " be public; their rows stand in groups of their own, and no promise about sensitive"
             " values covers them; left out where there are none"
         ),
@@ -144,7 +144,7 @@ class Manifest(_Strict):
     )
     not_for_publication: bool = Field(
         default=False,
-        description="made with a seed: whoever guesses it can undo the random choices",
+        description="made with a seed: an adversary who guesses it can undo the random choices",
     )
     files: list[PublishedFile]
     previous: str | None = Field(

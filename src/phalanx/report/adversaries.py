@@ -18,7 +18,7 @@ _OTHER_FORM: Final = "it attacks releases of another form"
 
 
 class Disclosure(Protocol):
-    """What one adversary found out about everybody, as the section on adversaries shows it."""
+    """What one adversary found out about each person, as the section on adversaries shows it."""
 
     @property
     def adversary(self) -> str:
@@ -38,7 +38,7 @@ class Disclosure(Protocol):
 
     @property
     def sample(self) -> int | None:
-        """The same where they were drawn; None where it looked for everybody."""
+        """The same where they were drawn; None where all were looked for."""
 
     @property
     def named_rightly(self) -> tuple[float, tuple[float, float]]:
@@ -48,7 +48,7 @@ class Disclosure(Protocol):
 
     @property
     def identity_baseline(self) -> float:
-        """The same for somebody who takes any row."""
+        """The same for an adversary who takes any row."""
 
     @property
     def success(self) -> float | None:
@@ -58,7 +58,7 @@ class Disclosure(Protocol):
 
     @property
     def attribute_baseline(self) -> float | None:
-        """The same for somebody who takes any row."""
+        """The same for an adversary who takes any row."""
 
 
 class Finding(Protocol):
@@ -106,7 +106,7 @@ class Told:
     who: str
     """Whom it stands for; empty for an adversary of another house."""
     persons: int | None
-    """None for somebody who takes any row, whoever is looked for."""
+    """None for an adversary who takes any row, whichever person is looked for."""
     rows: float
     """The share of persons whose row it names."""
     interval: tuple[float, float] | None
@@ -120,8 +120,8 @@ class Told:
 
 
 def told(attacks: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
-    """Rows of the table, the first of them for somebody who takes any row; none where nobody
-    attacked. ``bounds``: the plan's, by adversary.
+    """Rows of the table, the first of them for an adversary who takes any row; no rows where no
+    adversary attacked. ``bounds``: the plan's, by adversary.
     """
     if not attacks:
         return []
@@ -150,7 +150,7 @@ def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
 
 
 def by_public_knowledge(attacks: Sequence[Disclosure]) -> float | None:
-    """The share of persons whose row an adversary names who knows what everybody can know; None
+    """The share of persons whose row an adversary names who knows what anyone can know; None
     where none such attacked.
     """
     shares = (each.named_rightly[0] for each in attacks if _of(each.adversary, "public_knowledge"))

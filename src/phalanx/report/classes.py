@@ -22,13 +22,14 @@ _BINS: Final = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (1
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Rows that nobody tells apart who knows all quasi-identifiers of everybody in the table.
+    """Rows that no adversary tells apart who knows all quasi-identifiers of all persons in the
+    table.
 
     The row of a person in a class of n rows is found with 1/n: *prosecutor* risk is that of a
-    person who is known to be in the table, at worst and on average. The average is what somebody
-    finds who links everybody, the *marketer* risk. *Journalist* risk is that of a person of whom it
-    is not known: 1 over the class in the population, which is at most the prosecutor risk, and is
-    set to it where no population is declared.
+    person who is known to be in the table, at worst and on average. The average is what an
+    adversary finds who links all persons, the *marketer* risk. *Journalist* risk is that of a
+    person of whom it is not known: 1 over the class in the population, which is at most the
+    prosecutor risk, and is set to it where no population is declared.
     """
 
     sizes: Ints
@@ -71,7 +72,7 @@ class Classes:
 
     @property
     def worst(self) -> float:
-        """The prosecutor risk of whoever is in the smallest class; 0 without rows."""
+        """The prosecutor risk of a person in the smallest class; 0 without rows."""
         return 1 / int(self.sizes.min()) if len(self.sizes) else 0.0
 
     @property
@@ -91,7 +92,7 @@ class Classes:
 
     @property
     def population_uniques(self) -> float | None:
-        """About how many rows are of persons who are like nobody in the population; None where it
+        """About how many rows are of persons who are like no other in the population; None where it
         is not declared.
 
         By Zayatz's model (1991): classes of the population are taken to be as large as often as

@@ -22,7 +22,7 @@ BINS: Final = 10
 does when it looks for columns.
 """
 MOST: Final = 15
-"""So many attributes are compared; more make a table that nobody reads."""
+"""So many attributes are compared; more make a table too large to read."""
 _NARROW: Final = 32
 """Attributes with up to so many values are counted in tables of values by buckets, which are full
 enough.

@@ -71,7 +71,7 @@ def found(
 
 
 def by_class(classes: Classes | None, form: Form) -> str:
-    """What the sizes of classes say of whoever is known to be in the table."""
+    """What the sizes of classes say of a person who is known to be in the table."""
     if classes is None or not classes.rows:
         why = "there is no row" if classes is not None else form.why_no_class
         return f"No size of a class says who could be found: {why}."
@@ -79,12 +79,12 @@ def by_class(classes: Classes | None, form: Form) -> str:
     if least == 1:
         alone = int((classes.sizes == 1).sum())
         return (
-            f"Somebody who knows all quasi-identifiers of a person finds the person's row:"
+            f"An adversary who knows all quasi-identifiers of a person finds the person's row:"
             f" {_many(alone, 'row')} {'is' if alone == 1 else 'are'} alone with them."
         )
     return (
-        f"Somebody who knows all quasi-identifiers of a person finds at least {least:,} rows that"
-        f" may be the person's: the right one with at most {percent(classes.worst)}, and with"
+        f"An adversary who knows all quasi-identifiers of a person finds at least {least:,} rows"
+        f" that may be the person's: the right one with at most {percent(classes.worst)}, and with"
         f" {percent(classes.average)} on average."
     )
 
@@ -139,7 +139,7 @@ def _certain(attack: Any) -> float:
 
 
 def _right(attack: Any) -> float:
-    """How much more often an adversary is right than somebody without the release."""
+    """How much more often an adversary is right than one without the release."""
     named = getattr(attack, "named_rightly", None)
     if named is not None:
         return float(named[0] - attack.identity_baseline)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 Audience = Literal["internal", "external"]
-"""Whoever answers for the release, or whoever receives it."""
+"""The publisher who answers for the release, or the recipient."""
 _FEW: Final = 2
 """So many bars tell less than a sentence."""
 AUDIENCES: Final = ("internal", "external")
@@ -182,8 +182,8 @@ def render(
 
 def regulators_table(classes: Classes | None) -> dict[str, Any] | None:
     """What a regulator asks of every release, from published values; None where a row is not a
-    person's, so that nobody can be found by it. Keys as of ``Classes.to_json``, and those for the
-    page.
+    person's, so that no person can be found by it. Keys as of ``Classes.to_json``, and those for
+    the page.
     """
     if classes is None or not classes.rows:
         return None

@@ -74,7 +74,7 @@ _SUPPRESSED: Final = {
     ),
     "no-group": "those for which no group was found, or that were too few for one",
     "spent-budget": (
-        "those published without a value, as the person's budget is spent, or so that nobody"
+        "those published without a value, as the person's budget is spent, or so that no person"
         " without a value holds one with more than 1/l: an adversary who knows how often each value"
         " stands in the table infers no more than that of them"
     ),
@@ -106,14 +106,14 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
                 (
                     f"Persons with {listed} stand in groups of their own, since who they are is"
                     " taken to be public, as that a child has no income. What is promised about"
-                    f" {attribute.name} is promised to the others. Hand this out only if nobody"
+                    f" {attribute.name} is promised to the others. Hand this out only if no person"
                     " learns from it who they are."
                 ),
             )
 
 
 def _readable(manifest: Manifest) -> Iterator[Guarantee]:
-    """The guarantees that a manifest lists and somebody here can check."""
+    """The guarantees that a manifest lists and that can be checked here."""
     for guarantee in manifest.guarantees:
         with suppress(PhalanxError):
             yield from_parameters(guarantee)
@@ -131,7 +131,7 @@ def warnings(
     suppressed_values: int = 0,
     reidentified: float | None = None,
 ) -> list[tuple[str, str]]:
-    """What somebody must know before they hand the release out, as (headline, sentence).
+    """What a publisher must know before they hand the release out, as (headline, sentence).
 
     ``earlier`` are the manifests of the releases before it, ``suppressed_values`` is how many
     values were taken out of its rows, and ``reidentified`` the share of persons whose row an
@@ -143,8 +143,8 @@ def warnings(
             (
                 "Not for publication",
                 (
-                    "This release was made with a seed; whoever guesses it can undo the random"
-                    " choices. Publish without a seed."
+                    "This release was made with a seed; an adversary who guesses it can undo the"
+                    " random choices. Publish without a seed."
                 ),
             )
         )

@@ -26,7 +26,7 @@ class SoFar:
     loss: float
     """The mean of the attributes' mean widths."""
     worst: float | None
-    """The risk of whoever is in the smallest class; None where rows are not persons', or none."""
+    """The risk of a person in the smallest class; None where rows are not persons', or none."""
     average: float | None
     """The mean risk of a row; None as for ``worst``."""
 

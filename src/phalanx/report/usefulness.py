@@ -2,7 +2,7 @@
 """What a reader can do with a release: how far shares, pairs and counts are from the original.
 
 Inside, where the original table is at hand, beside it. Outside there are released values alone, and
-distributions stand beside those of somebody who takes every interval for evenly filled.
+distributions stand beside those of a reader who takes every interval for evenly filled.
 """
 
 import itertools
@@ -91,8 +91,8 @@ class Usefulness:
         """Computed from the release and, inside, its original; nothing of a release without rows,
         with sets of values, or of more than ``MOST_ROWS`` rows.
 
-        A differentially private release is measured beside nothing: what its original says is for
-        nobody to tell.
+        A differentially private release is measured beside nothing: what its original says is
+        not told.
         """
         form = release.form
         inside = microdata is not None and not form.tells_itself_alone
@@ -184,7 +184,7 @@ def _labels(bins: Bins, name: str) -> list[str]:
 def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
     """Released distributions beside those of evenly filled intervals."""
     bins = Bins.of(drawn)
-    stream = Randomness.seeded(0).stream("even")  # a picture protects nobody
+    stream = Randomness.seeded(0).stream("even")  # a picture protects no person
     even = {name: _even(view, name, stream) for name in drawn.columns}
     after = bins.code(drawn)
     flat: dict[str, Any] = {}
@@ -238,7 +238,7 @@ def _errors(
     release: Release, view: View, original: pl.DataFrame
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Relative errors of random counts, and of a plain sample of the same size."""
-    rng = Randomness.seeded(0)  # measuring protects nobody, and who asks again sees the same
+    rng = Randomness.seeded(0)  # measuring protects no person, and who asks again sees the same
     kinds: Mapping[str, str] = {a.name: a.type for a in view.attributes}
     texts = [n for n in original.columns if kinds[n] == "categorical"]
     table = original.with_columns(pl.col(texts).cast(pl.String))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from phalanx.adversaries.opinion import Answer
 
 MOST_ROWS: Final = 1_000
-"""A larger release is not attacked for its report. The limit is on published rows, which everybody
+"""A larger release is not attacked for its report. The limit is on published rows, which anyone
 knows, so that no time and no silence follows the values.
 """
 _SAMPLE: Final = 2000
@@ -32,7 +32,7 @@ def disclosed(
     nothing of other releases, whose promises say it all.
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
-    omniscient adversary attacks everybody where ``bounds`` are about it, as its persons are drawn
+    omniscient adversary attacks all persons where ``bounds`` are about it, as its persons are drawn
     by groups and tell less than as many drawn by themselves; elsewhere its work has a budget.
     """
     if not release.form.is_drawn:
@@ -52,7 +52,7 @@ def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]
     """The regulator's three questions about a release, answered by adversaries that were played on
     it; ``attacks``: what some of them found already.
 
-    Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially
+    No other is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially
     private one, of whose table nothing but the release may be told; then each adversary is named
     with that reason.
     """

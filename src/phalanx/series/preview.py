@@ -50,7 +50,7 @@ class Preview:
     groups: int | None = None
     """How many groups there would be; None, too, for a form without."""
     counterfeits: int | None = None
-    """Rows that would be nobody's; None, too, for a form that has none."""
+    """Rows that would be no person's; None, too, for a form that has none."""
     registered: int | None = None
     """Registered persons who would be in groups without a row."""
     suppressed_rows: Mapping[str, int] | None = None

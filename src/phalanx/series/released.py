@@ -96,7 +96,7 @@ class Release(folder.Release):
 
     @property
     def counterfeits(self) -> int:
-        """Rows that are nobody's."""
+        """Rows that are no person's."""
         return self.manifest.counterfeits
 
     @property

@@ -299,7 +299,7 @@ class Series:
         ----------
         originals : sequence of frames or paths
             One table for each release, in order; adds the public view, in which an adversary knows
-            everybody's quasi-identifiers.
+            each person's quasi-identifiers.
         allow_seeded : bool, default False
             Accept releases that were made with a seed, in a test.
 

@@ -5,7 +5,7 @@ interruption is mended.
 The order is: stage and flush the files, check them, commit the ledger, rename the folder into
 place. A crash before the commit leaves a staging folder that the ledger does not know: it is
 removed. A crash after it leaves one that the ledger does know: it is renamed. A publisher at work
-holds a lock on its folder, so that nobody mends what is not broken.
+holds a lock on its folder, so that no process mends what is not broken.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ class Folder:
 
 def make_room(to: Path) -> None:
     """Make the folder that gets the releases, and those above it, durably; a group may write there
-    as the umask says, and nobody else.
+    as the umask says, and no other user.
     """
     if not to.is_dir():
         make_room(to.parent)
@@ -87,8 +87,8 @@ def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEnt
     """ReleaseError where a folder is called like a release that the ledger does not know, which may
     have left.
 
-    ``entries`` reads the ledger; it is asked again where there is such a folder, since somebody
-    else may have published it a moment ago.
+    ``entries`` reads the ledger; it is asked again where there is such a folder, since another
+    process may have published it a moment ago.
     """
     if later(to, series, len(entries())) and (unknown := later(to, series, len(entries()))):
         raise ReleaseError(

@@ -45,7 +45,7 @@ def bring(place: Place, form: Form) -> str:
 
 
 def _use(form: Form) -> Use:
-    """The answers to the three questions; what nobody answered is as ``phalanx init`` takes it."""
+    """The answers to the three questions; what was not answered is as ``phalanx init`` takes it."""
     changes, receiver = form.get("changes"), form.get("receiver")
     try:
         return Use(
@@ -76,7 +76,7 @@ def missing(place: Place, form: Form) -> str:
 
 
 def not_applicable(place: Place, form: Form) -> str:
-    """Say which values of the sensitive attribute say that somebody has none."""
+    """Say which values of the sensitive attribute say that a person has none."""
     offered = data.frequent(place.table(), planfile.schema_of(place))
     texts = [form[key] for key in form if key.startswith("value.")]
     if any(text not in offered for text in texts):
@@ -125,7 +125,7 @@ def _named(place: Place, form: Form) -> tuple[str, str | None]:
     if not source:
         raise PlanError("no table is named; name a file, or a database and a query.")
     if "://" not in source:
-        source = str(place.plan_path.parent / os.path.expanduser(source))  # noqa: PTH111 - Path's raises where nobody has the name
+        source = str(place.plan_path.parent / os.path.expanduser(source))  # noqa: PTH111 - Path's raises where no user has the name
     return source, query
 
 
@@ -249,7 +249,7 @@ def verify(place: Place, series: str, number: int, form: Form) -> str:
 
 
 def bring_foreign(place: Place, form: Form) -> str:
-    """Name what somebody else published: a table that is read, or a release folder."""
+    """Name what others published: a table that is read, or a release folder."""
     named, _ = _named(place, form)
     if "://" in named:
         raise PlanError("what is checked is a file or a folder; write the table to a file first.")
@@ -260,7 +260,7 @@ def bring_foreign(place: Place, form: Form) -> str:
 
 
 def check_foreign(place: Place, form: Form) -> str:
-    """Begin to check what somebody else published."""
+    """Begin to check what others published."""
     arguments = checking.arguments(place, form)
     title = f"Check of {Path(arguments['source']).name}"
     job = place.jobs.start("foreign", title, arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may come in: one browser of one person on this machine, and nobody through it.
+"""Who may come in: one browser of one person on this machine, and no other through it.
 
 A page of another site, a name that is rebound to this machine, a form that another site sends, and
 another user of the machine are all refused here, before any page is asked.

@@ -96,7 +96,7 @@ class Place:
     estimators: Remembered = field(default_factory=lambda: Remembered(2))
     """What answers sliders, by what it answers on."""
     foreign: str | None = None
-    """What somebody else published, and a person brought to be checked."""
+    """What others published, and a person brought to be checked."""
     _ground: tuple[str, str | None] | None = None
 
     @property
@@ -184,8 +184,8 @@ class Place:
         return self._read(chosen, texts)
 
     def original_source(self, series: str, number: int) -> Original | None:
-        """Where that table is: as somebody said, or of the newest release the plan's source, in
-        which every release has its wave where there are waves; None where nobody said.
+        """Where that table is: as was chosen, or of the newest release the plan's source, in
+        which every release has its wave where there are waves; None where it was not said.
         """
         if (chosen := self.named.get((series, number))) is not None:
             return chosen
@@ -200,7 +200,7 @@ class Place:
 
     @property
     def ground(self) -> tuple[str, str | None]:
-        """On what points are tried: as somebody said, or the last release, or a table that is still
+        """On what points are tried: as was chosen, or the last release, or a table that is still
         to be named; and that table.
         """
         chosen = self._ground or ("released", None)
@@ -209,7 +209,7 @@ class Place:
 
     @ground.setter
     def ground(self, chosen: tuple[str, str | None]) -> None:
-        """What somebody said."""
+        """What was chosen."""
         self._ground = chosen
 
     def _read(self, of: Original, texts: tuple[str, ...]) -> Table:

@@ -110,7 +110,7 @@ def set_missing(document: tomlkit.TOMLDocument, name: str, counts: bool) -> None
 
 
 def set_not_applicable(document: tomlkit.TOMLDocument, values: Sequence[str | int | float]) -> None:
-    """Which values of the sensitive attribute say that somebody has none; none takes them away."""
+    """Which values of the sensitive attribute say that a person has none; none takes them away."""
     _put(_section(document, "schema"), "not_applicable", list(values) or None)
 
 

@@ -42,7 +42,7 @@ def check(step: Step, *, plan: str) -> dict[str, Any]:
 
 
 def publish(step: Step, *, plan: str, number: int, stamp: str) -> dict[str, Any]:
-    """Publish release ``number``, and no other: whoever asked saw that it is the next one.
+    """Publish release ``number``, and no other: the person who asked saw that it is the next one.
 
     ``stamp``: the plan that they saw. PlanError where the plan or the series is another one now.
     """
@@ -110,7 +110,7 @@ def check_foreign(
     group: str | None = None,
     bounds: Mapping[str, int | str] | None = None,
 ) -> dict[str, Any]:
-    """Check somebody else's release folder or table; ``asked``: whether it could fail."""
+    """Check another publisher's release folder or table; ``asked``: whether it could fail."""
     step("check")
     if folder:
         return verify(source).to_json() | {"asked": True}

@@ -56,7 +56,7 @@ class Measured:
 
     figures: tuple[Figure, ...]
     rows: int
-    """How many rows are somebody's in the release, and in the sample."""
+    """How many rows are a person's in the release, and in the sample."""
     original: int
     notes: tuple[str, ...]
 

@@ -585,7 +585,7 @@ def test_a_fixed_scheme_leaves_nothing_to_read():
     ("kind", "sentence"),
     [
         ("sliced", "a sliced release has no boxes of groups"),
-        ("bucketized", "shows everybody's quasi-identifiers as they are"),
+        ("bucketized", "shows each person's quasi-identifiers as they are"),
         ("perturbed", "play 'informed'"),
     ],
 )

@@ -271,7 +271,7 @@ def test_without_a_ledger_who_fits_nowhere_was_not_published():
         key("cleo"): 2,
     }
     assert (
-        "without a ledger, whoever fits into some group of release(s) 1, 2 is taken for published"
+        "without a ledger, each person who fits into some group of release(s) 1, 2 is taken for published"
         in found.note
     )
     assert Intersection(view="box").attack(shown, evidence).note == ""
@@ -300,7 +300,7 @@ def test_pruning_exposes_the_same_persons(case):
     )
     assert all(part[p] <= whole[p] and (part[p] > 1 or part[p] == whole[p]) for p in whole)
     assert pruned.success >= full.success
-    assert "too large to compare everybody" in pruned.note
+    assert "too large to compare all persons" in pruned.note
 
 
 def test_numbers_that_one_release_has_as_text_are_the_same_values():

@@ -211,7 +211,7 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Form], str]] = {
     "dates as text": ("bucketized", table(typed("born", pl.String)), "column 'born' holds String and is declared date"),
     "a value as a list": ("rows", given(lambda t: t.with_columns(ill=pl.concat_list("ill"))), "column 'ill' holds List(String) and is declared categorical"),
     "a node as a number": ("boxes rows", given(lambda t: t.with_columns(age=pl.lit(20))), "column 'age' holds Int32 and is declared nodes"),
-    "a value that is NaN": ("rows", given(floating("age", float("nan"))), "column 'age' holds NaN or an infinite number, which nobody has; a missing value is null"),
+    "a value that is NaN": ("rows", given(floating("age", float("nan"))), "column 'age' holds NaN or an infinite number, which no person has; a missing value is null"),
     "an infinite end": ("boxes rows", given(floating("age_high", float("inf"))), "column 'age_high' holds NaN or an infinite number"),
     "the same counted twice": ("compact", given(counted_again), "1 row(s) of column 1 count the same values of the same bucket again"),
     "a value counted twice": ("bucketized", values(lambda t: pl.concat([t, t[:1]])), "1 row(s) of sensitive count the same values of the same bucket again"),

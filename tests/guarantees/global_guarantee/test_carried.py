@@ -237,7 +237,7 @@ def test_a_release_that_links_nobody():
     found = last(
         GlobalGuarantee(2), naive.Shown({1: [NONE, NONE]}, dict.fromkeys("ab", 1)), before, before
     )
-    assert found[EVER].note == "this release links nobody to a protected value"
+    assert found[EVER].note == "this release links no person to a protected value"
     assert found[CARRIED].holds
 
 

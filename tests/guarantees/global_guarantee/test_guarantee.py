@@ -318,7 +318,7 @@ WRONG_MAPPINGS = {
     ),
     "a row without a person": (
         {"person": ["a", "b", "c", None, "e"], "group": [1, 1, 1, 1, 2]},
-        "1 row(s) that name nobody",
+        "1 row(s) that name no person",
     ),
     "somebody too few": (
         {"person": ["a", "b", "c", "e"], "group": [1, 1, 1, 2]},

@@ -181,12 +181,12 @@ STRANGE = {
     "a value of nobody": (
         lambda made: put(made, "age", 35),
         1,
-        "1 published value(s) of quasi-identifiers are of nobody",
+        "1 published value(s) of quasi-identifiers are of no person",
     ),
     "a missing value of nobody": (
         lambda made: put(made, "sex", None),
         1,
-        "1 published value(s) of quasi-identifiers are of nobody",
+        "1 published value(s) of quasi-identifiers are of no person",
     ),
     "another sensitive value": (
         lambda made: put(made, "ill", "gout" if made.form.table["ill"][0] == "flu" else "flu"),

@@ -50,7 +50,7 @@ def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     others = coverage.check(form, Microdata.encode(older, SCHEMA), hides_values=False)
     assert (others.worst, others.holds) == (2, False)
     assert others.note == (
-        f"{n} row(s) fit nobody in the original table, and are not counted as counterfeits; {n}"
+        f"{n} row(s) fit no person in the original table, and are not counted as counterfeits; {n}"
         " person(s) of the original table fit no group, and 0 can be suppressed by the number of"
         " rows"
     )

@@ -228,7 +228,7 @@ CHANGES = {
     "numbers as categories": (attribute("age", type="categorical"), "column 'age' holds Int64 and is declared categorical"),
     "a list": (table(lambda t: t.with_columns(name=pl.concat_list("name"))), "column 'name' holds List(String) and is declared categorical"),
     "nothing but lists": (table(lambda t: t.with_columns(name=pl.lit(None, dtype=pl.List(pl.String)))), "column 'name' holds List(String)"),
-    "NaN": (table(put("weight", float("nan"))), "column 'weight' holds NaN or an infinite number, which nobody has; a missing value is null"),
+    "NaN": (table(put("weight", float("nan"))), "column 'weight' holds NaN or an infinite number, which no person has; a missing value is null"),
     "an infinite number": (table(put("weight", float("inf"))), "column 'weight' holds NaN or an infinite number"),
     "a node of the tree": (table(put("job", "care")), "column 'job' holds a value that the hierarchy in the manifest does not name"),
     "a value outside of the tree": (table(put("job", "poet")), "column 'job' holds a value that the hierarchy in the manifest does not name"),

@@ -62,11 +62,11 @@ def as_wide_as_can_be(form: Form) -> Form:
         (
             as_wide_as_can_be,
             (
-                "group(s) have an interval with an end that is nobody's value, and the manifest"
+                "group(s) have an interval with an end that is no person's value, and the manifest"
                 " says that boxes are tight"
             ),
         ),
-        (ends(age_high=1), "group(s) have an interval with an end that is nobody's value"),
+        (ends(age_high=1), "group(s) have an interval with an end that is no person's value"),
         (ends(age_low=1), ""),
         (ends(age_high=-1, age_low=-1), ""),
     ],

@@ -80,7 +80,7 @@ def folders(issued: list[Path], tmp_path: Path) -> list[Path]:
         ),
         (
             [{"name": "k-anonymity", "k": 1}],
-            "k-anonymity: k = 1 promises nothing: everybody is among 1 person or more",
+            "k-anonymity: k = 1 promises nothing: each person is among 1 person or more",
         ),
         (
             [{"name": "frequency-l-diversity", "l": 1}],

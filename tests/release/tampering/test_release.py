@@ -433,5 +433,5 @@ def test_a_seeded_series_is_refused_unless_asked(tmp_path: Path) -> None:
     paths = issue(tmp_path / "seeded", seed=7)
     ledger = f"sqlite:///{tmp_path}/seeded/ward.db"
     assert Release.read(paths[0]).manifest.not_for_publication
-    assert "whoever guesses the seed" in refusal(paths, ledger)
+    assert "an adversary who guesses the seed" in refusal(paths, ledger)
     assert verify(paths, ledger=ledger, allow_seeded=True).holds

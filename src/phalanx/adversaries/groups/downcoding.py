@@ -13,7 +13,7 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
-from phalanx.adversaries.groups.ends import NOBODY, Ends
+from phalanx.adversaries.groups.ends import NO_PERSON, Ends
 from phalanx.adversaries.groups.hosts import containing, original_table
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval, share
@@ -98,11 +98,11 @@ class Downcoding:
     tells which record has the end of a second one. Of an attribute with a hierarchy the ends are
     leaves, which are finer than the node that the release calls the group by.
 
-    It knows nobody's values. Needs ``evidence.microdata`` to count how often it is right; which
-    group everybody is in is what ``evidence.groups`` says, and without that the one group whose box
-    contains the person. Ends that widening (``min_width``) may have moved are left alone; so are
-    those of groups with registered persons. A recoded release has nothing to narrow, which the note
-    says.
+    It knows no person's values. Needs ``evidence.microdata`` to count how often it is right; which
+    group each person is in is what ``evidence.groups`` says, and without that the one group whose
+    box contains the person. Ends that widening (``min_width``) may have moved are left alone; so
+    are those of groups with registered persons. A recoded release has nothing to narrow, which the
+    note says.
 
     Source: Cohen, "Attacks on deidentification's defenses", sections 3 and 4. How we differ: the
     paper shows that some distribution and some hierarchy let downcoding refine a constant share of
@@ -113,7 +113,7 @@ class Downcoding:
     ------
     ReleaseError
         For several releases, forms without boxes, where the original table is missing or another
-        one, and where somebody fits into several groups and no mapping tells which is theirs.
+        one, and where a person fits into several groups and no mapping tells which is theirs.
     """
 
     question: ClassVar[str] = "inference"
@@ -135,8 +135,8 @@ class Downcoding:
     @property
     def knows(self) -> str:
         return (
-            "how frequent the values of each quasi-identifier are, nobody's own, and that no box is"
-            " wider than its records"
+            "how frequent the values of each quasi-identifier are, no person's own, and that no"
+            " box is wider than its records"
         )
 
     def attack(
@@ -214,14 +214,14 @@ def guesses(codes: Ints, sizes: Ints, shares: Sequence[Floats]) -> tuple[Ints, F
     """The attribute to narrow in every group, -1 where there is none, and how many of its ends
     would be records' values by chance; each of shape (g,).
 
-    ``codes`` (g, d, 2): the readable ends, NOBODY elsewhere. ``sizes`` (g,): records. ``shares``:
-    of every attribute's values, each by code.
+    ``codes`` (g, d, 2): the readable ends, NO_PERSON elsewhere. ``sizes`` (g,): records.
+    ``shares``: of every attribute's values, each by code.
     """
     g, d = codes.shape[:2]
     chance = np.full((g, d), np.inf)
     for a in range(d):
         low, high = codes[:, a, 0], codes[:, a, 1]
-        readable = (low != high) & (codes[:, a] != NOBODY).all(axis=1) & (sizes > 1)
+        readable = (low != high) & (codes[:, a] != NO_PERSON).all(axis=1) & (sizes > 1)
         below = np.concatenate([[0.0], np.cumsum(shares[a])])
         within = below[high + 1] - below[np.maximum(low, 0)]
         expected = np.zeros(g)
@@ -249,7 +249,7 @@ def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
 
 
 def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: Ints) -> Ints:
-    """Everybody's group as a place among the groups, shape (n,): the one of the mapping, or the
+    """Each person's group as a place among the groups, shape (n,): the one of the mapping, or the
     only one whose box contains the person.
     """
     ids = release.generalized.table[GROUP].unique().sort()

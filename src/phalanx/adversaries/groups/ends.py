@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can have set the ends of published boxes: an end of a tight box is the value of somebody who
+"""Who can have set the ends of published boxes: an end of a tight box is the value of a person who
 is in the group.
 """
 
@@ -25,7 +25,7 @@ from phalanx.guarantees.views.groups import Groups, places
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 
-NOBODY: Final = -1
+NO_PERSON: Final = -1
 _NEAR: Final = Fraction(1, 10**9)
 """A float this near to a line of the grid, relatively, is taken to be on it."""
 _EPOCH: Final = date(1970, 1, 1).toordinal()
@@ -53,13 +53,13 @@ class Ends:
 
     groups: Groups
     population: npt.NDArray[np.int32]
-    """The quasi-identifiers of everybody as codes, those of the original table first, shape (n,
+    """The quasi-identifiers of all persons as codes, those of the original table first, shape (n,
     d).
     """
     rows: Ints
     """A published row of every group, shape (g,)."""
     codes: Ints
-    """The code of every end, NOBODY where it need not be the value of somebody with a row in the
+    """The code of every end, NO_PERSON where it need not be the value of a person with a row in the
     group, shape (g, d, 2).
     """
     candidates: Ints
@@ -67,20 +67,20 @@ class Ends:
     (g, d, 2).
     """
     only: Ints
-    """The person where there is one candidate, else NOBODY, shape (g, d, 2)."""
+    """The person where there is one candidate, else NO_PERSON, shape (g, d, 2)."""
     fewest: Ints
-    """For everybody the fewest candidates of an end that they can have set, 0 where there is none,
-    shape (n,).
+    """For each person the fewest candidates of an end that they can have set, 0 where there is
+    none, shape (n,).
     """
     hosted: Bools
-    """Whether everybody lies in some box, shape (n,)."""
+    """Whether each person lies in some box, shape (n,)."""
 
     @classmethod
     def of(cls, release: Release, microdata: Microdata) -> "Ends":
         """The ends of a generalized release, and the original table with its registry, where it has
         one, as the population.
 
-        ReleaseError where a tight box has an end that nobody of them can have set: then there are
+        ReleaseError where a tight box has an end that none of them can have set: then there are
         others, and nothing follows.
         """
         form, groups = release.generalized, Groups.of(release)
@@ -93,8 +93,8 @@ class Ends:
         rows = np.zeros(len(ids), dtype=np.int64)
         rows[place] = np.arange(len(place))
         codes = _codes(release, microdata, rows)
-        # whoever is in a group without a row may have set its ends
-        codes[groups.registered > 0] = NOBODY
+        # a person in a group without a row may have set its ends
+        codes[groups.registered > 0] = NO_PERSON
         tuples, first, of_person, persons = np.unique(
             population, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
@@ -114,7 +114,7 @@ class Ends:
                 of, weights=first[who], minlength=len(codes)
             )  # of one candidate, the sum is this person
         if release.manifest.boxes == "tight" and (
-            strange := int(((codes != NOBODY) & (candidates == 0)).any(axis=(1, 2)).sum())
+            strange := int(((codes != NO_PERSON) & (candidates == 0)).any(axis=(1, 2)).sum())
         ):
             raise ReleaseError(
                 f"{strange} group(s) of the release have an end that no row of the original"
@@ -133,7 +133,7 @@ class Ends:
             rows,
             codes,
             candidates,
-            np.where(candidates == 1, one, NOBODY),
+            np.where(candidates == 1, one, NO_PERSON),
             fewest[of_person],
             hosted,
         )
@@ -148,12 +148,12 @@ def _setting(
 
 
 def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
-    """The code of every end of the groups that have these rows; NOBODY where it is no value of the
-    domain, or widening may have put it there.
+    """The code of every end of the groups that have these rows; NO_PERSON where it is no value of
+    the domain, or widening may have put it there.
     """
     table, attributes = release.form.table, release.form.attribute("quasi")
     widths = release.manifest.method.get("min_width")
-    codes = np.full((len(rows), len(attributes), 2), NOBODY, dtype=np.int64)
+    codes = np.full((len(rows), len(attributes), 2), NO_PERSON, dtype=np.int64)
     for a, attribute in enumerate(attributes):
         domain, ends = (
             microdata.columns[attribute.name].domain,
@@ -170,7 +170,7 @@ def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
             first, last = codes_of_ends(domain, values, values)
             # a missing value is an end that no widening moves
             codes[:, a, side] = np.where(
-                (first <= last) & (exact | values.is_null().to_numpy()), first, NOBODY
+                (first <= last) & (exact | values.is_null().to_numpy()), first, NO_PERSON
             )
     return codes
 

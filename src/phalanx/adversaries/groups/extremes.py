@@ -14,7 +14,7 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.disclosure import one_release
-from phalanx.adversaries.groups.ends import NOBODY, Ends
+from phalanx.adversaries.groups.ends import NO_PERSON, Ends
 from phalanx.adversaries.showing import Shown, share
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
@@ -26,8 +26,8 @@ from phalanx.release.folder import Release
 _SIDES: Final[tuple[Literal["smallest", "largest"], ...]] = ("smallest", "largest")
 _NO_BOXES: Final = {
     "bucketized": (
-        "a bucketized release has no boxes: it shows everybody's quasi-identifiers as they are, so"
-        " that nothing need be inferred of who is in it."
+        "a bucketized release has no boxes: it shows each person's quasi-identifiers as they are,"
+        " so that nothing need be inferred of who is in it."
     ),
     "perturbed": (
         "a perturbed release has no boxes, and nothing to read off their ends: it shows values that"
@@ -46,11 +46,11 @@ _RECODED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Extreme:
-    """A value that one person of the population has and nobody is beyond, and that stands in the
+    """A value that one person of the population has and no person is beyond, and that stands in the
     release as the end of a box.
 
-    Whoever knows just one thing, that this person alone is beyond some bound, reads off the files
-    that the person is in the table, and all of this.
+    An adversary who knows just one thing, that this person alone is beyond some bound, reads off
+    the files that the person is in the table, and all of this.
     """
 
     attribute: str
@@ -87,8 +87,8 @@ class Proven(Attack):
     alone: int = 0
     """How many different persons these are."""
     largest: float | None = None
-    """The largest share that some sensitive value has in the group of somebody who is proven to be
-    there; None where there is nobody or no such value.
+    """The largest share that some sensitive value has in the group of a person who is proven to be
+    there; None where there is no person or no such value.
     """
 
     @property
@@ -96,7 +96,7 @@ class Proven(Attack):
         """What it found, in one sentence, beside what is to be compared with it."""
         return (
             f"proves of {self.exposed} of {self.persons} persons that they are in the table, and in"
-            " which group; nobody would be proven to without the release"
+            " which group; no person would be proven to without the release"
         )
 
     def tables(self) -> Iterator[Shown]:
@@ -164,20 +164,21 @@ class Proven(Attack):
 
 @dataclass(frozen=True)
 class Extremes:
-    """Knows everybody's quasi-identifiers, not who is in the table, and reads the ends of a
+    """Knows each person's quasi-identifiers, not who is in the table, and reads the ends of a
     generalized release's boxes.
 
     A tight box ends at values of its group. An end that one person of the population alone can have
     set, having its value and lying in the box on all other attributes, proves that this person is
-    in the table, and in that group. ``extremes`` need less: that somebody is known to be alone
+    in the table, and in that group. ``extremes`` need less: that a person is known to be alone
     beyond some bound, as the one person of a town who owns more than 10 million. Every group is
     looked at by itself and rows are not counted, so that what is claimed is certain, and holds for
-    whoever the others of a group are; somebody who puts groups together may find more.
+    whichever persons the others of a group are; an adversary who puts groups together may find
+    more.
 
     Needs ``evidence.microdata``: with its registry, where it has one, it is the population. An end
     that several can have set there proves nothing. Of widened boxes only ends are read that cannot
     have been moved; of groups that hold registered persons without a row none. A recoded release
-    has no ends that follow somebody, which the note says.
+    has no ends that follow a person, which the note says.
 
     Raises
     ------
@@ -202,8 +203,8 @@ class Extremes:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, and not who is in the table; it looks for ends of"
-            " boxes that one person alone can have set"
+            "each person's quasi-identifier values, and not who is in the table; it looks for ends"
+            " of boxes that one person alone can have set"
         )
 
     def attack(
@@ -224,12 +225,12 @@ class Extremes:
         if kind in _NO_BOXES:
             raise ReleaseError(_NO_BOXES[kind])
         if kind == "recoded":
-            nobody = np.zeros(microdata.rows, dtype=np.int64)
+            none_exposed = np.zeros(microdata.rows, dtype=np.int64)
             return self._concluded(
-                microdata, nobody, nobody, note=_RECODED, groups=release.form.groups
+                microdata, none_exposed, none_exposed, note=_RECODED, groups=release.form.groups
             )
         ends = Ends.of(release, microdata)
-        of, a, side = np.nonzero(ends.only != NOBODY)
+        of, a, side = np.nonzero(ends.only != NO_PERSON)
         proving = np.unique(of)
         group = np.zeros(len(ends.population), dtype=np.int64)
         group[ends.only[of, a, side]] = ends.groups.ids.to_numpy()[of]
@@ -253,7 +254,7 @@ class Extremes:
 
     def _concluded(self, microdata: Microdata, fewest: Ints, group: Ints, **figures: Any) -> Proven:
         """``fewest`` (n,): the fewest candidates for an end of each person's; ``group`` (n,): where
-        somebody is who is the only one.
+        the person is who is the only one.
         """
         exposed = fewest == 1
         per_person = pl.DataFrame(
@@ -294,11 +295,11 @@ def _extremes(release: Release, ends: Ends, microdata: Microdata) -> list[tuple[
         for side, extreme in enumerate(
             (
                 population_codes.min(initial=np.iinfo(np.int32).max),
-                population_codes.max(initial=NOBODY),
+                population_codes.max(initial=NO_PERSON),
             )
         ):
             at = np.flatnonzero(
-                (ends.codes[:, a, side] == extreme) & (ends.only[:, a, side] != NOBODY)
+                (ends.codes[:, a, side] == extreme) & (ends.only[:, a, side] != NO_PERSON)
             )
             if len(at) and (population_codes == extreme).sum() == 1:
                 g = int(at[0])

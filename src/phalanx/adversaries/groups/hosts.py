@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which groups of a release may host each person, and how probable each of them is, for whoever
-knows all quasi-identifiers.
+"""Which groups of a release may host each person, and how probable each of them is, for an
+adversary who knows all quasi-identifiers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,13 +74,13 @@ class Hosts:
     """
     others: Mapping[str, Floats] = field(default_factory=dict)
     """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where
-    everybody who was published is known, by "counting".
+    each person published is known, by "counting".
     """
 
     @classmethod
     def of(cls, form: Form, microdata: Microdata) -> "Hosts":
-        """Everybody of an original table beside a release of one form; ReleaseError where there are
-        no sensitive values to lay hands on.
+        """All persons of an original table beside a release of one form; ReleaseError where there
+        are no sensitive values to lay hands on.
         """
         if form.sensitive is None:
             raise ReleaseError(
@@ -173,7 +173,7 @@ def original_table(release: Release, evidence: Evidence) -> Microdata:
 
 
 def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
-    """The distinct tuples, a row that has each, and everybody's."""
+    """The distinct tuples, a row that has each, and each person's."""
     names = [a.name for a in form.attribute("quasi")]
     codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
     _, rows, of_person = np.unique(codes, axis=0, return_index=True, return_inverse=True)
@@ -182,7 +182,7 @@ def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], 
 
 def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Floats) -> Found:
     """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive
-    value host nobody.
+    value host no person.
     """
     is_possible = (weight > 0) & (groups.distinct[group] > 0)
     owner, group, weight = owner[is_possible], group[is_possible], weight[is_possible]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning from a release which sensitive values go with which quasi-identifiers, and what that
-says of everybody (after Kifer, SIGMOD 2009).
+says of each person (after Kifer, SIGMOD 2009).
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ is left without any.
 
 
 def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
-    """Everybody's probabilities by what can be learned from the release, some tuples at a time,
+    """Each person's probabilities by what can be learned from the release, some tuples at a time,
     each table of shape (tuples, values).
 
     It assumes that, given the sensitive value, a person's quasi-identifiers are independent of each
@@ -54,7 +54,7 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     3. it makes this fit what is published (iterative proportional fitting): each group holds as
        much of each value as it should, each person is one.
 
-    Nobody's true sensitive value is used. ReleaseError where the release leaves too much open to be
+    No true sensitive value is used. ReleaseError where the release leaves too much open to be
     kept in memory.
     """
     fit = _Fit.of(hosts)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well somebody tells who is in a sliced table: candidate tuples ranked by the buckets that
+"""How well an adversary tells who is in a sliced table: candidate tuples ranked by the buckets that
 they match (Li, Li, Zhang, Molloy, section 5).
 
 A candidate takes a value of every column of one bucket. Originals are in the table, all other
 candidates are fake. Ranked by a score, the area under the ROC curve is the chance that the tuple of
-a person of the table stands before a fake one, ties counting half: 0.5 hides everybody, 1 nobody.
+a person of the table stands before a fake one, ties counting half: 0.5 hides all persons, 1 none.
 """
 
 from collections.abc import Sequence

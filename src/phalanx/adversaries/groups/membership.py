@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The membership adversary: how well somebody tells from a sliced release who is in the table (Li,
-Li, Zhang, Molloy, section 5).
+"""The membership adversary: how well an adversary tells from a sliced release who is in the table
+(Li, Li, Zhang, Molloy, section 5).
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ class Ranked(Attack):
     """
 
     tuples: int
-    """Different original tuples: persons with equal ones are told apart by nobody."""
+    """Different original tuples: persons with equal ones cannot be told apart."""
     fakes: float
     """Fake tuples: candidates that some bucket leaves open and that are not in the table."""
     drawn: bool
@@ -123,9 +123,9 @@ class Membership:
 
     A candidate takes a value of every column of one bucket, of the sensitive column with its
     sensitive value, as in the paper's experiment. The area under the ROC curve is the chance that a
-    person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs
+    person's tuple stands before a fake one: 0.5 hides all persons, 1 none. Needs
     ``evidence.microdata``, which says which candidates are original; where ``evidence.groups`` is
-    there, too, whoever was not published is none.
+    there, too, a person who was not published is none.
 
     Raises
     ------
@@ -182,7 +182,7 @@ class Membership:
         is_original = (originals >= 0).all(axis=1)
         number[is_original] = matched(columns, sizes, originals[is_original])[0]
         is_published = number > 0
-        # measuring protects nobody, and who asks again shall see the same figures
+        # measuring protects no person, and who asks again shall see the same figures
         ranked = (
             rank(
                 columns,
@@ -231,8 +231,8 @@ class Membership:
 
 
 def _columns(form: Sliced, microdata: Microdata) -> tuple[list[Column], Ints]:
-    """What the buckets hold in every column, its values numbered; and everybody's values, shape (n,
-    c), -1 for one that is not published.
+    """What the buckets hold in every column, its values numbered; and each person's values, shape
+    (n, c), -1 for one that is not published.
     """
     by_name = {a.name: a for a in form.attributes}
     columns, own = [], []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The posterior adversary: what one release makes of everybody's sensitive value for whoever knows
-all quasi-identifiers.
+"""The posterior adversary: what one release makes of each person's sensitive value for an adversary
+who knows all quasi-identifiers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ from phalanx.release.folder import Release
 
 _KNOWS: Final = {
     "law": (
-        "everybody's quasi-identifier values, and who is in the release; it finds every arrangement"
-        " of a bucket's values equally likely, and counts who must be where"
+        "each person's quasi-identifier values, and who is in the release; it finds every"
+        " arrangement of a bucket's values equally likely, and counts who must be where"
     ),
     "learning": (
-        "everybody's quasi-identifier values, and who is in the release; it learns from the release"
-        " which values go with which quasi-identifiers"
+        "each person's quasi-identifier values, and who is in the release; it learns from the"
+        " release which values go with which quasi-identifiers"
     ),
 }
 _ROUNDING: Final = 1e-9
@@ -43,7 +43,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What one way to weigh the buckets or groups that may host a person makes of everybody."""
+    """What one way to weigh the buckets or groups that may host a person makes of each person."""
 
     above: int
     """Persons for whom some value is more probable than the bound."""
@@ -52,7 +52,7 @@ class Reading:
     largest: float
     """The largest probability that it gives any value of anybody."""
     success: float
-    """How often whoever names the most probable value is right."""
+    """How often an adversary who names the most probable value is right."""
 
 
 def wilson(share: float, n: int) -> Interval:
@@ -134,7 +134,7 @@ class Inferred(Attack):
                 [
                     self.persons,
                     self.above,
-                    share(self.above_success, "nobody"),
+                    share(self.above_success, "no person"),
                     self.exposed,
                     f"{self.largest:.6g}",
                 ]
@@ -179,7 +179,7 @@ class Posterior:
     share of s among the rows with t's quasi-identifiers of the sensitive column, in three readings,
     of which the worst is reported: weighted by *shares* f(t, B), the law of Li, Li, Zhang, Molloy;
     by *rows*, |B| f(t, B); and by *counting*, where there are as many persons as published rows:
-    how often each tuple is in each bucket over all ways to put everybody into one
+    how often each tuple is in each bucket over all ways to put all persons into one
     (:mod:`phalanx.guarantees.slicing.counting`). Of a bucketized one: the share of s in the buckets
     of the rows that equal t, each row as likely as the other. Of a generalized one: the share of s
     in the groups whose box contains t, weighted by their rows.
@@ -192,8 +192,8 @@ class Posterior:
     promises do not bound what it finds, and what it believes may be far too sure.
 
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right;
-    where ``evidence.groups`` is there, too, whoever was not published is left out. Persons whom no
-    group can host are left out and noted.
+    where ``evidence.groups`` is there, too, a person who was not published is left out. Persons
+    whom no group can host are left out and noted.
 
     Raises
     ------
@@ -239,7 +239,7 @@ class Posterior:
     def attack(
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Inferred:
-        """Everybody's most probable value and how often it is right; ReleaseError for several
+        """Each person's most probable value and how often it is right; ReleaseError for several
         releases, or where the original table is missing.
         """
         releases, evidence = asked(releases, evidence, of_values=True)
@@ -364,8 +364,8 @@ class Posterior:
 
 
 def true_values(hosts: Hosts, microdata: Microdata) -> Ints:
-    """The place of everybody's value among the published ones, -1 where it is not published, shape
-    (n,).
+    """The place of each person's value among the published ones, -1 where it is not published,
+    shape (n,).
     """
     published, domain = hosts.groups.values, microdata.sensitive.domain.values
     if published is None:

@@ -86,7 +86,7 @@ class Regions:
             code = np.full(len(numbered.domain), _ANY, dtype=np.int64)
             code[numbered.places(domain)] = np.arange(len(domain))
             value = code[numbered.places(groups.values)][groups.cell_value]
-            # a counterfeit's value is nobody's, so that what is counted with one is not known
+            # a counterfeit's value is no person's, so that what is counted with one is not known
             is_original = (value != _ANY) & (groups.counterfeits[groups.cell_group] == 0)
             region, value, count = (
                 groups.cell_group[is_original],
@@ -215,7 +215,7 @@ class Predicates:
     value: Ints
     bit: Floats
     weight: Floats
-    """How probably somebody drawn from the population satisfies each."""
+    """How probably a person drawn from the population satisfies each."""
 
     def __len__(self) -> int:
         return len(self.low)

@@ -58,7 +58,7 @@ class SingledOut(Attack):
         if self.success is None or self.baseline is None:
             return (
                 f"finds no predicate that may be expected to hold for at most {self.expected} of a"
-                " row, and singles nobody out"
+                " row, and singles no person out"
             )
         return (
             f"makes {self.predicates} predicates, {percent(self.success)} of which single out one"
@@ -111,12 +111,12 @@ class SingledOut(Attack):
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """Knows how frequent every attribute's values are, nobody's own, and builds from the release
+    """Knows how frequent every attribute's values are, no person's own, and builds from the release
     predicates that single a row out.
 
     A predicate is a question to one row, as *is age 31 to 38, zip 4790*, and disease gout?* It
     singles a row out if exactly one row of the original table satisfies it. That is an achievement
-    only where its weight, the probability that somebody drawn from the population satisfies it, is
+    only where its weight, the probability that a person drawn from the population satisfies it, is
     low: a predicate of weight w singles out by chance with n w (1 - w)^(n - 1), which is 37 % at
     1/n and nearly nothing far below. The adversary may try predicates that are expected to hold for
     at most ``expected`` of n rows, and makes for each region of the release the one that most
@@ -182,7 +182,7 @@ class SinglingOut:
     @property
     def knows(self) -> str:
         return (
-            "how frequent every attribute's values are, and nobody's own; it makes predicates of"
+            "how frequent every attribute's values are, and no person's own; it makes predicates of"
             " low weight that hold for one row"
         )
 
@@ -202,7 +202,7 @@ class SinglingOut:
             )
         expected = bounded(self.expected, "the expected number of rows", 0, 1)
         regions = Regions.of(release, microdata)
-        # measuring protects nobody, and who asks again shall see the same figures
+        # measuring protects no person, and who asks again shall see the same figures
         stream = Randomness.seeded(0).stream("singling out")
         tried = np.sort(stream.permutation(len(regions))[: self.sample])
         made = Predicates.best(regions, tried, float(expected) / microdata.rows)

@@ -31,8 +31,8 @@ class Replayed(Attack):
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     by_share: float
-    """How often somebody who ignores the method is right, who names the most frequent value of the
-    person's group.
+    """How often an adversary who ignores the method is right, who names the most frequent value of
+    the person's group.
     """
     by_share_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
@@ -82,7 +82,7 @@ class Replayed(Attack):
         cells = [
             self.persons,
             self.above,
-            share(self.above_success, "nobody"),
+            share(self.above_success, "no person"),
             self.certain,
             f"{float(self.largest):.6g}",
             self.cuts,
@@ -120,12 +120,12 @@ class Minimality:
     """Replays Mondrian, or slicing by Mondrian's strict cuts, and lays on every person's values the
     share of the worlds that the method publishes so.
 
-    It knows everybody's quasi-identifiers, who is in the release, the method and its public
+    It knows each person's quasi-identifiers, who is in the release, the method and its public
     parameters. A world gives every group's values to the group's persons in some order; all are
     equally likely before, and those are left in which every cut that the method tried and did not
     make breaks the requirement. They are counted exactly, in whole numbers. Cuts whose worlds take
     more than ``effort`` steps to count together are taken by fewer, down to none, and those left
-    out are noted: what is found is then exactly what somebody finds who ignores them. Cuts that
+    out are noted: what is found is then exactly what an adversary finds who ignores them. Cuts that
     part more than ``together`` groups are left out.
 
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right,
@@ -164,14 +164,14 @@ class Minimality:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, who is in the release, and the method, which it"
+            "each person's quasi-identifier values, who is in the release, and the method, which it"
             " replays"
         )
 
     def attack(
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Replayed:
-        """Everybody's most probable value and how often it is right; ReleaseError for several
+        """Each person's most probable value and how often it is right; ReleaseError for several
         releases, a missing table or a method that it cannot replay.
         """
         releases, evidence = asked(releases, evidence, of_values=True)
@@ -181,7 +181,7 @@ class Minimality:
         return self.conclude(replay)
 
     def conclude(self, replay: Replay) -> Replayed:
-        """Everybody's most probable value by what was counted so far; of groups that were not, by
+        """Each person's most probable value by what was counted so far; of groups that were not, by
         their shares.
 
         Parameters

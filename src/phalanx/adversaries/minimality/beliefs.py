@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cuts that a method tried in vain tell of everybody's value."""
+"""What the cuts that a method tried in vain tell of each person's value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Shares = Mapping[int, Fraction]
 
 @dataclass(eq=False)
 class Replay:
-    """A release beside the cuts that its method tried: what those that failed tell of everybody's
+    """A release beside the cuts that its method tried: what those that failed tell of each person's
     value.
     """
 

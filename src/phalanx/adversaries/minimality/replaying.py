@@ -2,13 +2,13 @@
 """Mondrian's strict cuts replayed beside the groups that were published: which cuts the method
 tried and did not make (LeFevre et al., ICDE 2006).
 
-Written anew from what the method's page says, for whoever knows everybody's quasi-identifiers. At
-every node the method tries the attributes by falling width, each behind its median and then before
-it, and makes the first cut both of whose sides keep the requirement; with ``cut_at =
-"least-width"`` it tries the best cut of each attribute before those, in nodes of at most 256 times
-the least size. Where a cut goes between the published groups it was made: a side of whole groups
-keeps whatever each of them keeps. A cut that goes through a group was tried and failed; where both
-sides are large enough it failed by the values.
+Written anew from what the method's page says, for an adversary who knows each person's
+quasi-identifiers. At every node the method tries the attributes by falling width, each behind its
+median and then before it, and makes the first cut both of whose sides keep the requirement; with
+``cut_at = "least-width"`` it tries the best cut of each attribute before those, in nodes of at most
+256 times the least size. Where a cut goes between the published groups it was made: a side of whole
+groups keeps whatever each of them keeps. A cut that goes through a group was tried and failed;
+where both sides are large enough it failed by the values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _COMPARED: Final = 256
 
 @dataclass(frozen=True, eq=False)
 class Persons:
-    """Everybody as distinct tuples of quasi-identifiers, each in one group.
+    """All persons as distinct tuples of quasi-identifiers, each in one group.
 
     A *cell* is what a distribution of values is published for: a group, or of slicing the rows of a
     bucket with the same values beside the sensitive one.

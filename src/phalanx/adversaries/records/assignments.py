@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who published which row of a group, for whoever knows how probable each row was for each person:
-the posterior over all assignments of rows.
+"""Who published which row of a group, for an adversary who knows how probable each row was for each
+person: the posterior over all assignments of rows.
 
 Every person has one row and every row one person, so that an assignment is as probable as the
 product of its pairs, and a pair as the sum over all assignments that hold it. Pairs that no
@@ -47,7 +47,7 @@ class Pairs:
 
     @classmethod
     def of(cls, person: Ints, row: Ints, logs: Floats, people: int) -> "Pairs":
-        """In whatever order they come; everybody's own row is among them."""
+        """In whatever order they come; each person's own row is among them."""
         order = np.lexsort((row, person))
         return cls(person[order], row[order], logs[order], people)
 
@@ -68,7 +68,7 @@ class Believed:
 
 
 def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = None) -> Believed:
-    """How probable each pair is, given that every row is somebody's and somebody's alone.
+    """How probable each pair is, given that every row is one person's and theirs alone.
 
     Exact up to floating point, but for persons in knots that may take more than ``most_states``
     states, and, where ``work`` bounds the states of all knots together, for those in the largest
@@ -216,7 +216,7 @@ class _Step:
 
 def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
     """All persons in their order; a state is the set of open rows that are taken, and rows that
-    nobody later may have are taken by then.
+    no later person may have are taken by then.
     """
     last = np.zeros(len(order), dtype=np.int64)
     for k, person in enumerate(order):

@@ -59,7 +59,7 @@ class Informed:
     is how often it so picks the person's own row, attribute disclosure how often one with the
     person's value.
 
-    Attacks everybody where there are few pairs of a person and a row, else ``sample`` persons
+    Attacks all persons where there are few pairs of a person and a row, else ``sample`` persons
     (2,000 where None), and says so; with ``sample``, so many. Needs ``evidence.microdata`` and who
     was published in which row (``evidence.rows`` or ``evidence.groups``).
 
@@ -78,13 +78,14 @@ class Informed:
     }
     exposes: ClassVar[str] = ""
     no_breach: ClassVar[str] = (
-        "no guarantee of this release hides whose row is which from somebody who knows this much"
+        "no guarantee of this release hides whose row is which from an adversary who knows this"
+        " much"
     )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
     public_knowledge: ClassVar[bool] = True
     stands_for: ClassVar[str] = (
-        "The release folder says by which method it was made, so whoever has the folder and knows"
-        " somebody's quasi-identifiers can do this: judge the release by this adversary."
+        "The release folder says by which method it was made, so an adversary who has the folder"
+        " and knows a person's quasi-identifiers can do this: judge the release by this adversary."
     )
 
     sample: int | None = field(
@@ -111,8 +112,8 @@ class Informed:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, and how the method changes some of them; it takes"
-            " the nearest row that may be the person's"
+            "each person's quasi-identifier values, and how the method changes some of them; it"
+            " takes the nearest row that may be the person's"
         )
 
     def attack(
@@ -132,9 +133,9 @@ class Informed:
             distance_of("distances", name, domain, asked_distances.get(name))
             for name, domain in zip(names, records.domains, strict=True)
         ]
-        everybody = np.flatnonzero(row_of >= 0)
-        few = len(everybody) * form.rows <= _MOST_PAIRS
-        who = drawn(everybody, self.sample if self.sample is not None else None if few else _DRAWN)
+        people = np.flatnonzero(row_of >= 0)
+        few = len(people) * form.rows <= _MOST_PAIRS
+        who = drawn(people, self.sample if self.sample is not None else None if few else _DRAWN)
         values = shown = None
         if form.sensitive is not None:
             shown, of_person = numbered(form.table[form.sensitive], microdata)
@@ -158,11 +159,9 @@ class Informed:
             adversary=self.name,
             knows=self.knows,
             note=(
-                ""
-                if len(who) == len(everybody)
-                else f"{len(who)} of {len(everybody)} persons were drawn"
+                "" if len(who) == len(people) else f"{len(who)} of {len(people)} persons were drawn"
             ),
-            sample=None if len(who) == len(everybody) else len(who),
+            sample=None if len(who) == len(people) else len(who),
             **of_persons(
                 microdata,
                 who,

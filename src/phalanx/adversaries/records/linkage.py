@@ -102,8 +102,8 @@ class Linkage:
     generalized release leaves too many pairs of a person and a group. Both are said.
 
     Needs ``evidence.microdata``, and of a perturbed release who was published in which row
-    (``evidence.rows`` or ``evidence.groups``). Of other releases whoever matches no record on all
-    quasi-identifiers cannot be in it, and is left out.
+    (``evidence.rows`` or ``evidence.groups``). Of other releases a person who matches no record on
+    all quasi-identifiers cannot be in it, and is left out.
 
     Raises
     ------
@@ -120,12 +120,13 @@ class Linkage:
     }
     exposes: ClassVar[str] = "records"
     no_breach: ClassVar[str] = (
-        "no guarantee of this release hides whose row is which from somebody who knows this much"
+        "no guarantee of this release hides whose row is which from an adversary who knows this"
+        " much"
     )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
     stands_for: ClassVar[str] = (
-        "Takes every value as it stands, as if none had been changed, and names nobody where no row"
-        " matches. The authors of the method measured it so; it is the least to expect."
+        "Takes every value as it stands, as if none had been changed, and names no person where no"
+        " row matches. The authors of the method measured it so; it is the least to expect."
     )
 
     p_match: Number = field(
@@ -165,7 +166,7 @@ class Linkage:
                 f"the {self.name} adversary matches by 1 to {MOST_ATTRIBUTES} quasi-identifiers,"
                 f" and the release has {d}."
             )
-        # measuring protects nobody, and who asks again shall see the same figures
+        # measuring protects no person, and who asks again shall see the same figures
         chosen = Subsets.of(d, self.subsets, Randomness.seeded(0).stream("subsets"))
         match = by_kind(form, _MATCH)
         table = (
@@ -247,6 +248,6 @@ def _probability(p_match: Number) -> Fraction:
 
 def _knows(p_match: Fraction) -> str:
     return (
-        f"everybody's quasi-identifier values, and uses each of them with probability {p_match} to"
-        " match records"
+        f"each person's quasi-identifier values, and uses each of them with probability {p_match}"
+        " to match records"
     )

@@ -102,7 +102,7 @@ def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int,
     some person on all of its attributes; their numbers.
 
     Numbers are equal just where persons and rows agree. ``persons`` (p, d) and ``rows`` (n, d) are
-    codes, the latter -1 for a value that nobody has.
+    codes, the latter -1 for a value that no person has.
     """
     widths = np.maximum(persons.max(axis=0, initial=0), rows.max(axis=0, initial=0)) + 1
     sets = [tuple(np.flatnonzero(held).tolist()) for held in subsets.has]
@@ -155,7 +155,7 @@ class Matching:
     outside: int
     """How many more were looked at and match no record on all attributes, where their own would."""
     drawn: int | None
-    """How many were drawn, those outside among them; None where everybody was looked at."""
+    """How many were drawn, those outside among them; None where all were looked at."""
     count: Ints
     """How many records match each on all attributes, shape (n,)."""
     alone: Bools
@@ -185,8 +185,8 @@ class _Cells:
 def by_rows(
     form: Perturbed, microdata: Microdata, row_of: Ints, chosen: Subsets, sample: int | None
 ) -> Matching:
-    """Records match with equal values; ``row_of`` (n,): the row of everybody's own record, from 0,
-    which need not match; -1 for those who were not published.
+    """Records match with equal values; ``row_of`` (n,): the row of each person's own record, from
+    0, which need not match; -1 for those who were not published.
     """
     published = np.flatnonzero(row_of >= 0)
     who = drawn(published, sample)

@@ -104,7 +104,7 @@ class Inverted(Disclosed):
 
 @dataclass(frozen=True)
 class Omniscient:
-    """Knows everybody's quasi-identifiers and group, and the random output tables of a perturbed
+    """Knows each person's quasi-identifiers and group, and the random output tables of a perturbed
     release: the posterior of whose row is whose.
 
     For each group, the probability that a person publishes the quasi-identifiers of a row is that
@@ -112,8 +112,8 @@ class Omniscient:
     beforehand. The posterior of a person's row sums over all assignments, exactly in floating
     point; where too many ways are open among too many persons at once, belief propagation stands in
     for the sum, and these persons are counted (see ``posterior`` in
-    adversaries/records/assignments.py). Nobody who knows less, of how the release was made and of
-    whom it is about, can know more from it alone.
+    adversaries/records/assignments.py). No adversary who knows less, of how the release was made
+    and of whom it is about, can know more from it alone.
 
     With ``sample``, groups are drawn until they have so many persons, and only these are attacked;
     with ``work``, at most so many states are gone through for all of them together, and the persons
@@ -135,14 +135,15 @@ class Omniscient:
     }
     exposes: ClassVar[str] = ""
     no_breach: ClassVar[str] = (
-        "no guarantee of this release hides whose row is which from somebody who knows this much"
+        "no guarantee of this release hides whose row is which from an adversary who knows this"
+        " much"
     )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000, "work": 1 << 22}
     stands_for: ClassVar[str] = (
-        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the"
-        " quasi-identifiers of everybody in the table comes near to it, as groups are cut by a"
-        " public rule. Nobody who knows no more about the people themselves finds out more from"
-        " this release alone."
+        "Has what the publisher keeps private, and weighs every possibility. An adversary who"
+        " knows the quasi-identifiers of all persons in the table comes near to it, as groups are"
+        " cut by a public rule. No adversary who knows no more about the people themselves finds"
+        " out more from this release alone."
     )
 
     sample: int | None = field(
@@ -163,8 +164,8 @@ class Omniscient:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values and group, and with which probability everybody"
-            " published which values"
+            "each person's quasi-identifier values and group, and with which probability each"
+            " person published which values"
         )
 
     def attack(
@@ -180,7 +181,7 @@ class Omniscient:
         drawn = self._drawn(release, form, microdata, row_of, evidence)
         outcomes = self._outcomes(_part(drawn, self.sample))
         believed = _posterior(outcomes, self.work)
-        classes, everybody = outcomes.drawn.classes, len(drawn.classes.who)
+        classes, total = outcomes.drawn.classes, len(drawn.classes.who)
         values = shown = None
         if form.sensitive is not None:
             shown, of_person = numbered(form.table[form.sensitive], microdata)
@@ -189,7 +190,7 @@ class Omniscient:
             believed,
             microdata,
             classes.who,
-            (everybody, len(np.unique(classes.group))),
+            (total, len(np.unique(classes.group))),
             row_of,
             values,
             shown,
@@ -204,7 +205,7 @@ class Omniscient:
         row_of: Ints,
         evidence: Evidence,
     ) -> DrawnRows:
-        """Everybody's own and published values; ReleaseError where the tables are missing or not
+        """Each person's own and published values; ReleaseError where the tables are missing or not
         those of the release.
         """
         outputs, number = evidence.part(OutputTables, release.number), release.number
@@ -255,12 +256,12 @@ class Omniscient:
         """What is believed about the rows ``who`` of the original table; ``of``: of how many
         persons these are, and in how many groups they are.
         """
-        (everybody, groups), (pairs, p, n) = of, (believed.pairs, believed.probability, len(who))
+        (total, groups), (pairs, p, n) = of, (believed.pairs, believed.probability, len(who))
         identity = p[pairs.person == pairs.row]
         count = np.bincount(pairs.person, minlength=n)
         named = _named(pairs.person, p, pairs.person == pairs.row, n)
         approximate = int((~believed.exact).sum())
-        notes = [f"{n} of {everybody} persons were drawn, by groups"] if n < everybody else []
+        notes = [f"{n} of {total} persons were drawn, by groups"] if n < total else []
         notes += (
             [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
         )
@@ -281,13 +282,13 @@ class Omniscient:
             if attribute is None
             else {"identity": identity, "attribute": attribute}
         )
-        draws = n if n == everybody else groups  # persons of one group are not drawn by themselves
+        draws = n if n == total else groups  # persons of one group are not drawn by themselves
         shares_named = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
         return Inverted(
             adversary=self.name,
             knows=self.knows,
             note="; ".join(notes),
-            sample=None if n == everybody else n,
+            sample=None if n == total else n,
             named=means[2] or 0.0,
             named_interval=wilson(min(means[2] or 0.0, 1.0), draws),
             largest=largest,
@@ -301,8 +302,8 @@ class Omniscient:
 
 
 def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
-    """The persons of groups that are drawn until they have ``sample`` persons; everybody where that
-    is None, or not less.
+    """The persons of groups that are drawn until they have ``sample`` persons; all persons where
+    that is None, or not less.
     """
     classes = drawn.classes
     if sample is None or sample >= len(classes.who):
@@ -310,7 +311,7 @@ def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
     sizes = np.bincount(classes.group)
     order = (
         Randomness.seeded(0).stream("groups").permutation(len(sizes))
-    )  # measuring protects nobody, and who asks again shall see the same figures
+    )  # measuring protects no person, and who asks again shall see the same figures
     enough = int(np.searchsorted(np.cumsum(sizes[order]), sample)) + 1
     is_chosen = np.isin(classes.group, order[:enough])
     part = replace(
@@ -323,7 +324,7 @@ def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
 
 
 def _posterior(outcomes: Outcomes, work: int | None) -> Believed:
-    """The posterior over all groups; ReleaseError where groups are too large, and where somebody's
+    """The posterior over all groups; ReleaseError where groups are too large, and where a person's
     row cannot have been drawn.
     """
     group = outcomes.drawn.classes.group

@@ -18,7 +18,7 @@ from phalanx.release.form import Form
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Codes of the quasi-identifiers of everybody in the original table, and of every published
+    """Codes of the quasi-identifiers of all persons in the original table, and of every published
     row.
     """
 
@@ -29,7 +29,7 @@ class Records:
     persons: Ints
     """Shape (p, d)."""
     rows: Ints
-    """Shape (n, d); -1 for a value that is in no domain, which nobody has."""
+    """Shape (n, d); -1 for a value that is in no domain, which no person has."""
 
     @classmethod
     def of(cls, form: Form, microdata: Microdata) -> "Records":

@@ -77,7 +77,7 @@ class Composed(Attack):
 
 @dataclass(frozen=True)
 class Composition:
-    """Knows everybody's quasi-identifiers and who is in the releases of two publishers, and
+    """Knows each person's quasi-identifiers and who is in the releases of two publishers, and
     intersects the values that both leave possible.
 
     ``beside``: the second publisher's releases, of which ``known`` is the evidence: its original
@@ -99,7 +99,7 @@ class Composition:
     Raises
     ------
     ReleaseError
-        Where an original table with persons is missing, or nobody is in both.
+        Where an original table with persons is missing, or no person is in both.
     """
 
     question: ClassVar[str] = "linkability"
@@ -120,8 +120,8 @@ class Composition:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, and who is in the releases of both publishers; it"
-            " intersects the values that these leave possible"
+            "each person's quasi-identifier values, and who is in the releases of both publishers;"
+            " it intersects the values that these leave possible"
         )
 
     def attack(
@@ -196,7 +196,7 @@ def _number(release: Release) -> int:
 
 
 def _holds(left: Floats, true: Ints) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Whether everybody's own value is possible."""
+    """Whether each person's own value is possible."""
     return np.asarray(left[np.arange(len(true)), true] > 0)
 
 

@@ -43,12 +43,12 @@ class Named(Attack):
     is named.
     """
     named_baseline: float | None
-    """The same for somebody who picks as many values of the group at random."""
+    """The same for an adversary who picks as many values of the group at random."""
     certain: int
     """Persons for whom one candidate is left."""
     certain_interval: Interval | None
     """How often that one is right, as an interval of as many trials as signatures were named; None
-    where nobody has only one.
+    where no person has only one.
     """
     above: int
     """Persons with fewer candidates than the m of their series, the true value among them: linked
@@ -105,7 +105,7 @@ class Counterfeits:
     real members have the others, in this and every release; and who is certain leaves less for the
     others of a group.
 
-    It knows everybody's group in every release (needs ``evidence.groups``), the worst case of
+    It knows each person's group in every release (needs ``evidence.groups``), the worst case of
     knowing quasi-identifiers and presence. The true values are needed to score it
     (``evidence.microdata`` with persons, of every release). Works on series by m-invariance. It may
     be wrong: persons whom it contradicts itself about keep the candidates that they had.
@@ -128,7 +128,7 @@ class Counterfeits:
     @property
     def knows(self) -> str:
         return (
-            "in which group of each release everybody was published, and by which method; it asks"
+            "in which group of each release each person was published, and by which method; it asks"
             " why a counterfeit was needed"
         )
 
@@ -144,15 +144,13 @@ class Counterfeits:
             [r.generalized.table[str(r.form.sensitive)] for r in series]
             + [evidence.microdata[r.number].sensitive.domain.values for r in series]
         )
-        everybody = pl.concat(
+        people = pl.concat(
             [_published(evidence.groups[r.number])["person"] for r in series]
         ).unique(maintain_order=True)
-        numbered = pl.DataFrame(
-            {"person": everybody, "who": np.arange(len(everybody), dtype=np.int64)}
-        )
+        numbered = pl.DataFrame({"person": people, "who": np.arange(len(people), dtype=np.int64)})
         seen, last = (
-            np.zeros(len(everybody), dtype=bool),
-            np.full(len(everybody), -1, dtype=np.int64),
+            np.zeros(len(people), dtype=bool),
+            np.full(len(people), -1, dtype=np.int64),
         )
         views = []
         for release in series:
@@ -162,9 +160,7 @@ class Counterfeits:
                 seen[:] = False
             seen[view.who] = True
             last[view.who] = view.true
-        remaining = np.full(
-            (len(everybody), values.words), np.iinfo(np.uint64).max, dtype=np.uint64
-        )
+        remaining = np.full((len(people), values.words), np.iinfo(np.uint64).max, dtype=np.uint64)
         for view in views:
             _narrow(remaining, view.who, view.sets[view.place])
         for view in views:
@@ -172,11 +168,11 @@ class Counterfeits:
         while any(_who_is_certain_leaves_less(remaining, view) for view in views):
             pass
         return self._conclude(
-            views, everybody, remaining, last, min(int(r.manifest.method["m"]) for r in series)
+            views, people, remaining, last, min(int(r.manifest.method["m"]) for r in series)
         )
 
     def _conclude(
-        self, views: Sequence["_View"], everybody: pl.Series, left: Sets, true: Ints, m: int
+        self, views: Sequence["_View"], people: pl.Series, left: Sets, true: Ints, m: int
     ) -> Named:
         size, right = sizes(left), hold(left, true)
         one = size == 1
@@ -187,16 +183,14 @@ class Counterfeits:
         return Named(
             adversary=self.name,
             knows=self.knows,
-            persons=len(everybody),
+            persons=len(people),
             exposed=exposed,
             success=float((right / np.maximum(size, 1)).mean()),
             baseline=int(np.bincount(true).max()) / len(true),
             histogram={
                 int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)
             },
-            per_person=pl.DataFrame(
-                {"person": everybody, "candidates": size, "exposed": one & right}
-            ),
+            per_person=pl.DataFrame({"person": people, "candidates": size, "exposed": one & right}),
             groups=sum(int((view.invented > 0).sum()) for view in views),
             named=len(named),
             named_rightly=rightly,
@@ -342,7 +336,7 @@ def _who_is_certain_leaves_less(left: Sets, view: _View) -> bool:
 
 
 def _published(mapping: pl.DataFrame) -> pl.DataFrame:
-    """Group 0 is nobody's group: those rows were suppressed."""
+    """Group 0 is no person's group: those rows were suppressed."""
     return mapping.filter(pl.col(GROUP) != 0)
 
 

@@ -24,7 +24,7 @@ _PLACES: Final = 1 << 21
 
 @dataclass(frozen=True)
 class Demand:
-    """How many members for each row with a value somebody demands of a group, by the probability
+    """How many members for each row with a value a person demands of a group, by the probability
     that no group linked them to it so far (``survival``).
     """
 
@@ -62,7 +62,7 @@ class Demand:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A published group with protected values, and whoever was free when it grew."""
+    """A published group with protected values, and the persons who were free when it grew."""
 
     members: Floats
     """Where its members are on every quasi-identifier, from 0 to 1, shape (n, d)."""
@@ -81,8 +81,8 @@ def reached(group: Group, demand: Demand) -> Ints:
     """How many members each member finds before the first row from outside, if the group grows
     around that member; the one who does not demand most finds none.
 
-    Ties between a member and an outsider go to the member. Shape (n,): ``n - 1`` for whoever the
-    whole group can have grown around.
+    Ties between a member and an outsider go to the member. Shape (n,): ``n - 1`` for a person whom
+    the whole group can have grown around.
     """
     low, high = group.members.min(axis=0), group.members.max(axis=0)
     most = float(group.demanded.max())
@@ -103,8 +103,8 @@ def reached(group: Group, demand: Demand) -> Ints:
 
 
 def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
-    """How many members join each of some ``seeds``, one after the other, before somebody else makes
-    the box grow less.
+    """How many members join each of some ``seeds``, one after the other, before another person
+    makes the box grow less.
     """
     sizes = np.full(len(seeds), len(members) - 1, dtype=np.int64)
     low, high, growing = members[seeds], members[seeds], np.arange(len(seeds))

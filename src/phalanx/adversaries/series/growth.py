@@ -36,15 +36,15 @@ class Grown(Attack):
     """What the growth adversary concluded. ``success`` is how often it names a holder of a
     protected value of the group, over all groups that have one.
 
-    ``baseline`` is the same for somebody who names any member; ``exposed`` counts the holders whom
-    it names where its replay is clear.
+    ``baseline`` is the same for an adversary who names any member; ``exposed`` counts the holders
+    whom it names where its replay is clear.
     """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     by_past: float
-    """How often somebody is right who replays nothing and names the member who was linked most to
-    the group's values before, as whoever had one may have it still.
+    """How often an adversary is right who replays nothing and names the member who was linked most
+    to the group's values before, as a person who had one may have it still.
     """
     by_past_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
@@ -120,17 +120,17 @@ class Growth:
     """Names a member of every group with a protected value: the one around whom this very group can
     have grown.
 
-    It knows everybody's quasi-identifiers and group in every release, and the method with its
-    public parameters; from past groups it computes how much everybody demands. It is made for
+    It knows each person's quasi-identifiers and group in every release, and the method with its
+    public parameters; from past groups it computes how much each person demands. It is made for
     ``grouping = "bottom-up"`` and plays against any grouping, which shows whether that one gives
     its holders away too.
 
     The replay is the method's but for what is not public. Which rows were free when a group grew:
     it takes those of groups without protected values and of smaller groups, which grow later, and
-    leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes
-    whoever was linked more often to demand more. Ties: they go to members of the group. Cells of
+    leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes a
+    person who was linked more often to demand more. Ties: they go to members of the group. Cells of
     large tables and rows that found no company at first: it takes no notice. So a replay may fail
-    for everybody; it names the member from whom it reached most of the group, of several the one
+    for each person; it names the member from whom it reached most of the group, of several the one
     who demands most, and one of them by lot where they are still several.
 
     Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values
@@ -167,7 +167,7 @@ class Growth:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, in which group of each release everybody was"
+            "each person's quasi-identifier values, in which group of each release each person was"
             " published, and the method, which it replays"
         )
 
@@ -274,7 +274,7 @@ def _attacked(
     }
     cell = np.flatnonzero(passes[groups.cell_value])
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
-    # rows of cohorts stand where they stood before; they are nobody's neighbours
+    # rows of cohorts stand where they stood before; they are no person's neighbours
     cohort = np.bincount(groups.cell_group[lasts[groups.cell_value]], minlength=len(groups)) > 0
     taken_at = np.where(place >= 0, np.where(protecting, groups.sizes, 0)[place], 0)
     holds = _held(microdata)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history adversary: how likely somebody was linked to a value in at least one release (Wong,
+"""The history adversary: how likely a person was linked to a value in at least one release (Wong,
 Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4).
 """
 
@@ -39,7 +39,7 @@ class Linked(Attack):
     compared exactly.
     """
     largest: Fraction
-    """The largest probability of anybody; 0 where nobody was linked to anything."""
+    """The largest probability of any person; 0 where none was linked to anything."""
     probabilities: Mapping[str, int]
     """Persons by their largest probability, rounded up to tenths; ``0`` are those who were never
     linked to anything.
@@ -84,7 +84,7 @@ class History:
     """Computes for every person and value the probability that some release linked them, and counts
     the persons for whom one is above ``bound``.
 
-    It knows everybody's group in every release (needs ``evidence.groups``) and finds every
+    It knows each person's group in every release (needs ``evidence.groups``) and finds every
     assignment of a group's rows to its members equally likely, independently of all other releases:
     what the global guarantee bounds, for values that come and go. ``values`` are those it looks
     for; all where none is named, and never a missing one. Works on any series of generalized
@@ -127,14 +127,14 @@ class History:
     @property
     def knows(self) -> str:
         return (
-            "in which group of each release everybody was published, and finds every assignment of"
-            " a group's rows to its members equally likely"
+            "in which group of each release each person was published, and finds every assignment"
+            " of a group's rows to its members equally likely"
         )
 
     def attack(
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Linked:
-        """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the
+        """Each person's probabilities; ReleaseError where a mapping is missing or does not fit the
         files, or no sensitive attribute is published.
         """
         releases, evidence = asked(releases, evidence, of_values=True)
@@ -159,7 +159,7 @@ class History:
                 pairs.person[np.logical_or.reduceat(certain[pairs.cell], pairs.starts[:-1])]
             ] = True
             largest = max(largest, pairs.worst()[0])
-        everybody = pl.concat(
+        people = pl.concat(
             [evidence.groups[r.number].filter(pl.col("group") != 0)["person"] for r in series]
         ).unique()
         columns = {
@@ -169,7 +169,7 @@ class History:
             "above": above,
         }
         persons = (
-            everybody.to_frame()
+            people.to_frame()
             .join(pl.DataFrame({"person": links.persons, **columns}), on="person", how="left")
             .fill_null(0)
             .fill_null(value=False)

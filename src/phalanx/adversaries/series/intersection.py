@@ -27,10 +27,10 @@ _INSTEAD: Final = {
 """What to do instead, by the form of the release."""
 _KNOWS: Final = {
     "box": (
-        "everybody's quasi-identifier values, and in which releases everybody is; the groups that"
-        " may host a person are those whose box contains them"
+        "each person's quasi-identifier values, and in which releases each person is; the groups"
+        " that may host a person are those whose box contains them"
     ),
-    "person": "in which group of each release everybody was published: the worst case",
+    "person": "in which group of each release each person was published: the worst case",
 }
 AFFORDABLE: Final = 1_000_000_000
 """So many persons times groups, over all releases, are compared with boxes; beyond, only persons
@@ -57,28 +57,28 @@ class Intersection:
     quasi-identifiers (the paper's candidate sensitive set; needs ``evidence.microdata`` with
     persons). ``view`` "person": it leaves the values of the person's own group (needs
     ``evidence.groups``); since the own group is among those of the box, this adversary exposes
-    everybody whom the other one does.
+    each person whom the other one does.
 
     A person is exposed if one candidate is left and it is theirs, as of the last release that they
     were published in. The lemma is about values that persist: persons whose value changed are
     counted in the note. Who is in a release is what ``evidence.groups`` says of it, and without
-    that everybody in its original table whom some box contains. Works on any series of generalized
-    releases; a group's counterfeits are among its values, as for a real adversary.
+    that each person in its original table whom some box contains. Works on any series of
+    generalized releases; a group's counterfeits are among its values, as for a real adversary.
     """
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "series"
     asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True, "ledger": False}
     sentences: ClassVar[Mapping[str, str]] = {
-        "intersection-by-person": "Intersects the values of everybody's own groups: the worst case,"
-        " where it is known who is in which."
+        "intersection-by-person": "Intersects the values of each person's own groups: the worst"
+        " case, where it is known who is in which."
     }
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "intersection-by-person": {"view": "person"}
     }
 
     view: Literal["box", "person"] = "box"
-    """``box``: by quasi-identifiers; ``person``: it knows everybody's group."""
+    """``box``: by quasi-identifiers; ``person``: it knows each person's group."""
 
     def __post_init__(self) -> None:
         if self.view not in list(_KNOWS):
@@ -121,17 +121,17 @@ class Intersection:
             persons, remaining = _intersected(seen, values)
             if without := [str(r.number) for r in series if r.number not in evidence.groups]:
                 notes.append(
-                    "without a ledger, whoever fits into some group of release(s)"
+                    "without a ledger, each person who fits into some group of release(s)"
                     f" {', '.join(without)} is taken for published there"
                 )
         else:
             seen = [_by_group(r, values, evidence) for r in series]
             persons, remaining, suspects = _pruned(series, seen, values, evidence)
             notes.append(
-                "the series is too large to compare everybody with every box: this was done for"
-                f" the {suspects} person(s) with one candidate by group, which finds everybody who"
-                " is exposed; the others' candidates are those of their groups, a part of those by"
-                " box, so the success is at most the one given"
+                "the series is too large to compare all persons with every box: this was done for"
+                f" the {suspects} person(s) with one candidate by group, which finds each person"
+                " who is exposed; the others' candidates are those of their groups, a part of"
+                " those by box, so the success is at most the one given"
             )
         true, changed = _true_values(series, seen, persons, values, evidence)
         return self._conclude(persons, remaining, true, changed, notes)
@@ -174,7 +174,7 @@ class Intersection:
 
 
 def _values(series: Sequence[Release], evidence: Evidence) -> Values:
-    """All values that somebody may have: what is published, and the truth where it is given."""
+    """All values that a person may have: what is published, and the truth where it is given."""
     published = [r.generalized.table[str(r.form.sensitive)] for r in series]
     return Values.of(
         published
@@ -187,7 +187,7 @@ def _values(series: Sequence[Release], evidence: Evidence) -> Values:
 
 
 def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
-    """The worst case: everybody's own group."""
+    """The worst case: each person's own group."""
     mapping = evidence.groups.get(release.number)
     if mapping is None:
         raise ReleaseError(
@@ -214,7 +214,7 @@ def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
 def _by_box(
     release: Release, values: Values, evidence: Evidence, among: pl.Series | None = None
 ) -> _Seen:
-    """The public view, of everybody published or of some of them."""
+    """The public view, of all persons published or of some of them."""
     microdata, mapping = _original(release, evidence), evidence.groups.get(release.number)
     rows = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
     if mapping is not None:
@@ -239,12 +239,12 @@ def _original(release: Release, evidence: Evidence) -> Microdata:
 
 
 def _published(mapping: pl.DataFrame) -> pl.DataFrame:
-    """Group 0 is nobody's group: those rows were suppressed."""
+    """Group 0 is no person's group: those rows were suppressed."""
     return mapping.filter(pl.col(GROUP) != 0)
 
 
 def _is_affordable(series: Sequence[Release], evidence: Evidence) -> bool:
-    """Whether everybody can be compared with every box; without every mapping there is nothing to
+    """Whether all persons can be compared with every box; without every mapping there is nothing to
     prune by.
     """
     work = sum(_original(r, evidence).rows * r.form.groups for r in series)
@@ -252,7 +252,7 @@ def _is_affordable(series: Sequence[Release], evidence: Evidence) -> bool:
 
 
 def _intersected(seen: Sequence[_Seen], values: Values) -> tuple[pl.Series, Sets]:
-    """Everybody seen, and the values that all of their releases leave possible."""
+    """All persons seen, and the values that all of their releases leave possible."""
     persons = (
         pl.concat([s.persons for s in seen]).unique(maintain_order=True)
         if seen
@@ -278,8 +278,8 @@ def _placed(seen: Sequence[_Seen], persons: pl.Series) -> Iterator[tuple[Ints, S
 def _pruned(
     series: Sequence[Release], seen: Sequence[_Seen], values: Values, evidence: Evidence
 ) -> tuple[pl.Series, Sets, int]:
-    """By group for everybody, and by box for those with at most one candidate by group: the sets by
-    box contain those by group.
+    """By group for each person, and by box for those with at most one candidate by group: the sets
+    by box contain those by group.
     """
     persons, remaining = _intersected(seen, values)
     few = np.flatnonzero(sizes(remaining) <= 1)
@@ -306,7 +306,7 @@ def _true_values(
     values: Values,
     evidence: Evidence,
 ) -> tuple[Ints, int]:
-    """The number of everybody's value in the last release that published them, -1 where no table
+    """The number of each person's value in the last release that published them, -1 where no table
     tells, shape (n,); and how many persons had several.
     """
     true, changed = np.full(len(persons), -1, dtype=np.int64), np.zeros(len(persons), dtype=bool)

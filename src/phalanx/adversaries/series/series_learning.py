@@ -34,7 +34,7 @@ _LEAST: Final = -500.0
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Attack):
-    """What was learned of everybody from all releases. ``success`` is how often the most probable
+    """What was learned of each person from all releases. ``success`` is how often the most probable
     value is the right one, one of them where several are.
     """
 
@@ -46,8 +46,8 @@ class Learned(Attack):
     """
     alone_interval: Interval
     by_law: float
-    """How often whoever learns nothing is right: the releases multiplied, every arrangement of a
-    group's values equally likely.
+    """How often an adversary who learns nothing is right: the releases multiplied, every
+    arrangement of a group's values equally likely.
     """
     by_law_interval: Interval
 
@@ -99,7 +99,7 @@ class Learned(Attack):
 
 @dataclass(frozen=True)
 class SeriesLearning:
-    """Knows everybody's quasi-identifiers and in which releases they are, and learns from all
+    """Knows each person's quasi-identifiers and in which releases they are, and learns from all
     releases at once; persons keep their values.
 
     It begins with what the releases multiply to (see ``Sightings.together``), and does what the
@@ -107,7 +107,7 @@ class SeriesLearning:
     releases: it learns, of the persons with each value, the share with each value of each
     quasi-identifier; it believes that; and it makes the belief fit the counts of every group of
     every release in turn. Quasi-identifiers are those of the last release that a person is in.
-    Nobody's true value is used, but to count how often it is right.
+    No true value is used, but to count how often it is right.
 
     For persistent values: of persons whose value changed the releases may contradict each other,
     and then the last one counts; the note says of how many. A series of one release is attacked as
@@ -135,14 +135,14 @@ class SeriesLearning:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, and in which releases everybody is; it learns"
+            "each person's quasi-identifier values, and in which releases each person is; it learns"
             " from all of them which values go with which quasi-identifiers"
         )
 
     def attack(
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Learned:
-        """Everybody's most probable value by all releases, beside what the last alone and what no
+        """Each person's most probable value by all releases, beside what the last alone and what no
         learning would name.
         """
         releases, evidence = asked(releases, evidence, of_values=True)
@@ -210,7 +210,7 @@ def _law(seen: Sightings) -> Floats:
 
 
 def _alone(seen: Sightings) -> Floats:
-    """What the learner of one release believes, from the last release that everybody is in."""
+    """What the learner of one release believes, from the last release that each person is in."""
     learned_alone = np.zeros((len(seen.persons), len(seen.values.domain)))
     for sighting in seen.each:
         table = np.zeros((len(sighting.hosts.codes), sighting.values))
@@ -259,7 +259,7 @@ class _Fit:
 
 
 def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
-    """The beliefs made to fit the counts of every group of every release in turn, everybody's
+    """The beliefs made to fit the counts of every group of every release in turn, each person's
     adding up to 1.
     """
     beliefs, masses = believed.copy(), [fit.law for fit in fits]
@@ -301,7 +301,7 @@ def _likelihood(
     believed: Floats,
     possible: "np.ndarray[Any, np.dtype[np.bool_]]",
 ) -> Floats:
-    """How much more probable every value makes everybody's quasi-identifiers than the table as a
+    """How much more probable every value makes each person's quasi-identifiers than the table as a
     whole does; scaled, for each person.
     """
     of_value = believed.sum(axis=0)
@@ -319,7 +319,7 @@ def _likelihood(
 
 
 def _features(seen: Sightings) -> Iterator[tuple[Ints, int]]:
-    """Everybody's value of each quasi-identifier in their last release, as it is learned: numbers
+    """Each person's value of each quasi-identifier in their last release, as it is learned: numbers
     and dates of many values in intervals.
     """
     names = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Persons who are followed through several releases: in which they are, and how probable each
-release by itself makes every value of everybody.
+release by itself makes every value of each person.
 """
 
 from collections.abc import Sequence
@@ -47,14 +47,14 @@ class Sighting:
 
 @dataclass(frozen=True, eq=False)
 class Sightings:
-    """Everybody whom some release may host, and what each release says of them."""
+    """All persons whom some release may host, and what each release says of them."""
 
     persons: pl.Series
     """Keyed hashes, shape (n,)."""
     values: Values
     each: Sequence[Sighting]
     true: Ints
-    """The place of everybody's value in the last release that they are in, shape (n,)."""
+    """The place of each person's value in the last release that they are in, shape (n,)."""
     changed: int
     """How many persons had several values."""
 
@@ -118,12 +118,12 @@ class Sightings:
         return cls(persons, values, each, true, int(changed.sum()))
 
     def together(self, among: Sequence[int]) -> Floats:
-        """How probable some of the releases together make every value of everybody, each telling
+        """How probable some of the releases together make every value of each person, each telling
         what it tells by itself, shape (n, values).
 
-        Of somebody's value v, a release is evidence law(v) / share(v), and the shares are those of
+        Of a person's value v, a release is evidence law(v) / share(v), and the shares are those of
         all releases. A row is 0 where the releases contradict each other, and that of the shares
-        where nobody saw the person.
+        where none of them has the person.
         """
         counts = np.zeros(len(self.values.domain))
         for sighting in self.each:
@@ -141,7 +141,7 @@ class Sightings:
 
 
 def named(probability: Floats, true: Ints) -> Floats:
-    """How often the most probable value is everybody's own, one of them where several are equally
+    """How often the most probable value is each person's own, one of them where several are equally
     probable, shape (n,); 0 where none is.
     """
     most = probability.max(axis=1, keepdims=True, initial=0)

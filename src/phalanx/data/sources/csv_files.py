@@ -48,7 +48,7 @@ _TIMESTAMPS: Final = (
     "%Y-%m-%d %H:%M",
 )
 _DOTTED: Final = r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}($|[ T])"
-"""Nobody writes the month first with points."""
+"""No one writes the month first with points."""
 _DOTTED_TIMESTAMPS: Final = ("%d.%m.%Y %H:%M:%S%.f", "%d.%m.%Y %H:%M")
 
 
@@ -94,7 +94,7 @@ def dialect_of(path: Path, *, packed: bool = False) -> Dialect:
 
 
 def _read(path: Path, dialect: Dialect | None, *, packed: bool) -> tuple[pl.DataFrame, Dialect]:
-    """All columns as text, and how they were written, but for decimals that nobody states."""
+    """All columns as text, and how they were written, but for decimals that are not stated."""
     with refusing(
         SourceError(
             f"the file {path.name!r} cannot be read; check that you may read it, and that its disk"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one reader of files that somebody made: what a file declares is compared with its size and
+"""The one reader of files that others made: what a file declares is compared with its size and
 with the memory, and nothing it says can quote a value.
 """
 

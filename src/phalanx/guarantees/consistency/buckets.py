@@ -85,7 +85,7 @@ def _table_faults(
                 sound = False
             elif table[column].dtype.is_float() and not table[column].is_finite().all():
                 yield (
-                    f"column {column!r} holds NaN or an infinite number, which nobody has; a"
+                    f"column {column!r} holds NaN or an infinite number, which no person has; a"
                     " missing value is null"
                 )
                 sound = False
@@ -199,7 +199,7 @@ def _numbering_faults(ids: pl.Series) -> Iterator[str]:
 
 def _box_faults(part: pl.DataFrame, attributes: Sequence[PublishedAttribute]) -> Iterator[str]:
     """Generalized values of one column: sound intervals, and boxes that do not overlap, so that
-    everybody has one value.
+    each person has one value.
     """
     if not attributes:
         return

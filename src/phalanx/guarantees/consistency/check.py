@@ -98,7 +98,8 @@ def check(
             worst="a seed" if seeded else "no seed",
             holds=allow_seeded or not seeded,
             note=(
-                "it was made with a seed, and whoever guesses the seed undoes its random choices"
+                "it was made with a seed, and an adversary who guesses the seed undoes its random"
+                " choices"
                 if seeded
                 else "random choices cannot be repeated"
             ),

@@ -51,8 +51,8 @@ def _value_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[
         return
     if column.dtype.is_float() and not column.is_finite().all():
         yield (
-            f"column {column.name!r} holds NaN or an infinite number, which nobody has; a missing"
-            " value is null"
+            f"column {column.name!r} holds NaN or an infinite number, which no person has; a"
+            " missing value is null"
         )
         return
     yield from set_faults(column, attribute)

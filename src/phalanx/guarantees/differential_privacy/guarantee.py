@@ -169,9 +169,9 @@ class DifferentialPrivacy:
             f" (differential privacy, epsilon = {as_promised(epsilon)}, delta = {delta}). Whatever"
             f" it could show is at most {as_promised(factor)} times (e^{as_promised(epsilon)}) as"
             " probable with the row as without it, and without as with, but for an excess of"
-            f" {delta} in probability. So whoever held it for as likely as not that the row is"
-            f" there is at most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever else"
-            " they know."
+            f" {delta} in probability. So an adversary who held it for as likely as not that the"
+            f" row is there is at most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever"
+            " else they know."
         )
 
     def limits(
@@ -197,7 +197,7 @@ class DifferentialPrivacy:
         yield (
             "About one row, and this series alone",
             (
-                "Whoever has several rows in the table is promised less. With two, or where one"
+                "A person with several rows in the table is promised less. With two, or where one"
                 f" row is exchanged for another, epsilon is {as_promised(2 * epsilon)} and delta"
                 f" {of_two}: twice epsilon, and 1 + e^epsilon times delta. What is published"
                 " elsewhere about the same table comes on top, and is in none of the figures here."
@@ -299,7 +299,7 @@ class DifferentialPrivacy:
                 delta,
                 None,
                 holds=False,
-                note=f"delta is not below beta, so that the sample protects nobody; {note}",
+                note=f"delta is not below beta, so that the sample protects no person; {note}",
             )
         if least_delta is None or not least_delta.whole:
             why = (
@@ -380,7 +380,7 @@ class DifferentialPrivacy:
         return any({**promise, "budget": None} == mine for promise in release.manifest.guarantees)
 
     def _unseen(self, form: Recoded) -> Iterator[Verdict]:
-        """What nobody can see from a file."""
+        """What cannot be seen from a file."""
         note = (
             "not checked: no file shows that each row entered the sample by chance alone, and that"
             " nothing else was answered from this sample"

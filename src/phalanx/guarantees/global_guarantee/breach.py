@@ -27,7 +27,7 @@ class Series:
     """Who was in which group that holds something that counts, release by release."""
 
     persons: pl.Series
-    """Everybody who was linked to something, each once."""
+    """All persons linked to something, each once."""
     cells: Cells
     hosted: Sequence[tuple[Ints, Ints]]
     """For each release the persons, as places in ``persons``, and the places of their groups."""
@@ -45,13 +45,13 @@ class Series:
         """
         cells = Cells.of(releases, protects, added)
         hosts = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
-        everybody = pl.concat(
+        people = pl.concat(
             [
                 groups[r.number]["person"].gather(row)
                 for r, (row, _) in zip(releases, hosts, strict=True)
             ]
         )
-        persons, who = _distinct(everybody)
+        persons, who = _distinct(people)
         bounds = np.cumsum([len(row) for row, _ in hosts])[:-1]
         return cls(
             persons,
@@ -224,7 +224,7 @@ class Pairs:
                     worst[number] = p, self.cases(pair, k + 1)
 
     def cases(self, pair: int, first: int | None = None) -> pl.DataFrame:
-        """The groups that linked somebody to a value, or the ``first`` of them, as published:
+        """The groups that linked a person to a value, or the ``first`` of them, as published:
         release, group, members, holding, value; nothing says who it is.
         """
         cell = self.cell[self.starts[pair] : self.starts[pair + 1]][:first]
@@ -244,7 +244,7 @@ class SoFar:
     persons: int
     pairs: int
     worst: Fraction | None
-    """The largest probability of having ever been linked; None where nobody was."""
+    """The largest probability of having ever been linked; None where no person was."""
     cases: pl.DataFrame
 
 
@@ -253,7 +253,7 @@ def _figure(each: tuple[Fraction, int, Ints]) -> Fraction:
 
 
 def _distinct(persons: pl.Series) -> tuple[pl.Series, Ints]:
-    """Everybody once, in no particular order, and the place of each entry among them."""
+    """Each person once, in no particular order, and the place of each entry among them."""
     distinct = persons.alias("person").unique()
     lookup = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
     who = (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a series carries on about everybody's exposures, checked beside the release that it follows:
-nobody is carried on as less exposed than they are.
+"""What a series carries on about each person's exposures, checked beside the release that it
+follows: no person is carried on as less exposed than they are.
 
-If that holds after every release, then what is carried before the next one understates nobody's
+If that holds after every release, then what is carried before the next one understates no person's
 exposure, and a check of the next one alone is a check of the whole series. It is not so of cohorts,
 whose promise is about all their releases: a series with permanent values is always checked whole.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cohorts, as a check of files and mappings sees them: whoever once stood in a group with a
+"""Cohorts, as a check of files and mappings sees them: a person who once stood in a group with a
 permanent value stands with the same people for good.
 
 The rules, and why a carrier's probability is then the cohort's share of carriers, are in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global guarantee: nobody is ever linked to a protected value with more than 1/l (Wong, Fu,
+"""The global guarantee: no person is ever linked to a protected value with more than 1/l (Wong, Fu,
 Liu, Wang, Xu, ICDE 2010).
 """
 
@@ -82,14 +82,14 @@ class GlobalGuarantee:
             these += f" but {named(self.unprotected)}"
         if self.permanent:
             these += (
-                f"; permanent: {named(self.permanent)} (whoever stood in one group with a permanent"
-                " value stands with the same people ever after)"
+                f"; permanent: {named(self.permanent)} (a person who stood in one group with a"
+                " permanent value stands with the same people ever after)"
             )
         return (
-            "For everybody and each protected sensitive value, the probability of having been"
+            "For each person and each protected sensitive value, the probability of having been"
             " linked to it in at least one release of this series so far is at most"
-            f" {one_in(self.l)}, even for somebody who knows in which group of every release"
-            f" everybody is (global guarantee). Protected: {these}."
+            f" {one_in(self.l)}, even for an adversary who knows in which group of every release"
+            f" each person is (global guarantee). Protected: {these}."
         )
 
     def limits(
@@ -104,9 +104,9 @@ class GlobalGuarantee:
             yield (
                 "Only against those who do not know who is in the table",
                 (
-                    "Registered persons without a row count as members of groups. Whoever knows"
-                    " that they are absent knows that only the rows of a group are left, and may"
-                    " link its members to a value with more than is promised."
+                    "Registered persons without a row count as members of groups. An adversary who"
+                    " knows that they are absent knows that only the rows of a group are left, and"
+                    " may link its members to a value with more than is promised."
                 ),
             )
         if self.protected != "all" or self.unprotected:
@@ -114,7 +114,7 @@ class GlobalGuarantee:
                 "Unprotected values are promised nothing",
                 (
                     "All rows of a group may hold the same unprotected value, which then tells it"
-                    " of everybody in the group."
+                    " of all persons in the group."
                 ),
             )
         lasting = (
@@ -297,7 +297,7 @@ class GlobalGuarantee:
     def _persons_and_groups(
         self, series: Sequence[Release], evidence: Evidence
     ) -> Iterator[Verdict]:
-        """The counts beside the data are counts, and the mapping names everybody once, in groups
+        """The counts beside the data are counts, and the mapping names each person once, in groups
         that are as large as they say.
         """
         faults = [fault for r in series for fault in _counted(r)]
@@ -393,7 +393,7 @@ class GlobalGuarantee:
                 bound=self._bound,
                 worst=None,
                 holds=True,
-                note="this release links nobody to a protected value",
+                note="this release links no person to a protected value",
             )
         yield self._faultless(
             part,

@@ -129,7 +129,7 @@ class Cells:
         return n, n_s, bool(added)
 
     def probability(self, history: Sequence[int]) -> Fraction:
-        """The probability of having ever been linked, of somebody whose groups had these kinds of
+        """The probability of having ever been linked, of a person whose groups had these kinds of
         cells.
         """
         return linked([self.of_kind(kind) for kind in history])

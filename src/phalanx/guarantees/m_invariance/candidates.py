@@ -16,13 +16,13 @@ from phalanx.release.folder import Release
 
 
 class Candidates:
-    """Everybody's candidate set so far, in one pass over a series; with ``records`` one for each
+    """Each person's candidate set so far, in one pass over a series; with ``records`` one for each
     value of a person, with ``consecutive`` of each two neighbouring releases.
     """
 
     def __init__(self, signatures: Signatures, *, consecutive: bool, records: bool) -> None:
         self.fewest: int | None = None
-        """The smallest set that anybody has had; None where nobody is in any box."""
+        """The smallest set that any person has had; None where none is in any box."""
         self.smallest = pl.DataFrame()
         """The sets of that size, and how many are left with each."""
         self._signatures = signatures
@@ -42,10 +42,10 @@ class Candidates:
             keys = keys.with_columns(value=values_of(microdata, self._signatures)[rows])
         values = Groups.of(release).values
         number = self._signatures.values([] if values is None else values.to_list())
-        everybody = self._places(keys)
+        places = self._places(keys)
         local = candidate_sets(microdata, release.generalized)[rows]
         boxed = local.any(axis=1)
-        who, now = everybody[boxed], np.zeros((int(boxed.sum()), self._sets.shape[1]), dtype=bool)
+        who, now = places[boxed], np.zeros((int(boxed.sum()), self._sets.shape[1]), dtype=bool)
         now[:, number] = local[boxed]
         if self._consecutive:
             together = np.where(self._seen[who][:, None], self._sets[who] & now, now)
@@ -61,8 +61,8 @@ class Candidates:
             self.smallest = _remaining(together[sizes == self.fewest], self._signatures)
 
     def _places(self, keys: pl.DataFrame) -> Ints:
-        """The place of everybody, of whom new ones get one, with every value left to them; no value
-        that was in no release before is left to the others.
+        """The place of each person, of whom new ones get one, with every value left to them; no
+        value that was in no release before is left to the others.
         """
         known = keys.clear() if self._who is None else self._who.drop("place")
         self._who = pl.concat([known, keys]).unique(maintain_order=True).with_row_index("place")

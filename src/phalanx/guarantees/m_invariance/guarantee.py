@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao,
-SIGMOD 2007, Definition 17).
+"""m-invariance of a series: a person who stays is published under one signature of m values (Xiao &
+Tao, SIGMOD 2007, Definition 17).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +24,13 @@ from phalanx.release.manifest import Manifest
 
 CONSECUTIVE = "-consecutive"
 _FILLED: Final = (
-    "missing values were filled as in the paper, so the bound is against somebody who ignores the"
-    " method: whoever knows it can name values of counterfeits"
+    "missing values were filled as in the paper, so the bound is against an adversary who ignores"
+    " the method: an adversary who knows it can name values of counterfeits"
 )
 
 _IGNORING: Final = (
     " Places of missing values were filled as in the paper, so this is promised only against"
-    " somebody who ignores the method."
+    " an adversary who ignores the method."
 )
 
 
@@ -40,14 +40,14 @@ class MInvariance:
     then the risk of a value is at most 1/m.
 
     The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published,
-    gaps included, because somebody who returns under another signature is exposed. With
+    gaps included, because a person who returns under another signature is exposed. With
     ``consecutive`` the promise is the paper's own, over neighbouring releases only. Where the
-    manifest says ``privacy_unit: record`` it covers each pair of person and value, against somebody
-    who does not know which records are one person's. Suppressed rows are not covered, nor those who
-    share a group with somebody who was suppressed before, nor values of kept columns.
+    manifest says ``privacy_unit: record`` it covers each pair of person and value, against an
+    adversary who does not know which records are one person's. Suppressed rows are not covered, nor
+    those who share a group with a person who was suppressed before, nor values of kept columns.
 
     ``balancing`` says how the places of missing values were filled, which no file shows. "exact":
-    by counterfeits alone, and then the bound also holds against somebody who knows the method.
+    by counterfeits alone, and then the bound also holds against an adversary who knows the method.
     "paper": by new tuples where they could be spared, and then it does not.
 
     The files alone show m-uniqueness and the counterfeits. Signatures by person need
@@ -143,15 +143,15 @@ class MInvariance:
         filled = _IGNORING if self.balancing == "paper" else ""
         if self.consecutive:
             return (
-                "From one release to the next, nobody's sensitive value is linked to them with"
-                f" more than 1/{self.m}, as long as the value persists. Whoever leaves and returns"
-                " is not covered, nor those in whose groups they stood (m-invariance as in the"
-                f" paper, which forgets).{filled}"
+                "From one release to the next, no person's sensitive value is linked to them with"
+                f" more than 1/{self.m}, as long as the value persists. A person who leaves and"
+                " returns is not covered, nor those in whose groups they stood (m-invariance as in"
+                f" the paper, which forgets).{filled}"
             )
         return (
-            "Over all releases of this series, nobody's sensitive value is linked to them with"
+            "Over all releases of this series, no person's sensitive value is linked to them with"
             f" more than 1/{self.m}, as long as the value persists: every group has at least"
-            f" {self.m} different values, and whoever is published again, also after a gap, is"
+            f" {self.m} different values, and a person who is published again, also after a gap, is"
             f" published among the same values (m-invariance).{filled}"
         )
 
@@ -168,8 +168,9 @@ class MInvariance:
                 "Only against those who ignore the method",
                 (
                     "Places of missing values were filled with new rows where these could be"
-                    " spared. Whoever knows the method sees from a counterfeit which value was"
-                    " short, and links some persons to their value with more than is promised. Set"
+                    " spared. An adversary who knows the method sees from a counterfeit which"
+                    " value was short, and links some persons to their value with more than is"
+                    " promised. Set"
                     ' balancing = "exact" unless you are comparing with the paper.'
                 ),
             )
@@ -225,7 +226,7 @@ class MInvariance:
 
     def _counterfeits(self, so_far: Following) -> Verdict:
         """Counts name groups that exist, each once, at least 1 and less than the group's rows:
-        every group hosts somebody.
+        every group hosts a person.
         """
         series, faults = so_far.series, so_far.counted_faults
         counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
@@ -300,8 +301,8 @@ class MInvariance:
     def _remembered(
         self, release: Release, evidence: Evidence, before: Remembered, after: Remembered
     ) -> Iterator[Verdict]:
-        """Whoever stands in the last release stands under the signature that the series remembers
-        of them; and what it remembers is of everybody, and never changes.
+        """A person who stands in the last release stands under the signature that the series
+        remembers of them; and what it remembers is of all persons, and never changes.
         """
         faults = [*shape_faults(before, "before"), *shape_faults(after, "after")]
         if not faults:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a series remembers about signatures, checked beside the release that it follows: everybody is
-remembered under one signature, and stands in a group of that one.
+"""What a series remembers about signatures, checked beside the release that it follows: each person
+is remembered under one signature, and stands in a group of that one.
 
-If that holds after every release, then whoever was ever published is remembered under the signature
+If that holds after every release, then each person ever published is remembered under the signature
 of all groups that ever hosted them, and a check of the next release alone is a check of the whole
 series.
 """
@@ -44,7 +44,7 @@ def shape_faults(remembered: Remembered, when: str) -> Iterator[str]:
 def succession_faults(
     before: Remembered, after: Remembered, published: pl.Series, *, records: bool
 ) -> Iterator[str]:
-    """Whether what was remembered before still is, as it was, and beside it nobody but persons who
+    """Whether what was remembered before still is, as it was, and beside it only persons who
     were ``published`` now; each person once, or with ``records`` each value of theirs.
     """
     if not _begins(after.signatures, before.signatures, _COLUMNS["signatures"]) or not _begins(

@@ -24,8 +24,8 @@ class DrawnRows:
     outputs: OutputTables
     classes: Classes
     shown: Ints
-    """The class of the value that the person's row shows, -1 for a value that nobody of the group
-    has, shape (p, d).
+    """The class of the value that the person's row shows, -1 for a value that no person of the
+    group has, shape (p, d).
     """
     table: Ints
     """Which table the person was drawn from on an attribute, shape (p, d)."""

@@ -131,8 +131,8 @@ class MutualCover:
         if reidentified is None:
             return
         found = (
-            "Whoever knows somebody's quasi-identifiers, and how this release was made, names the"
-            f" right row for {percent(reidentified)} of the persons."
+            "An adversary who knows a person's quasi-identifiers, and how this release was made,"
+            f" names the right row for {percent(reidentified)} of the persons."
         )
         allowed = manifest.method.get("bounds", {}).get("informed")
         if allowed is not None:
@@ -206,7 +206,8 @@ class MutualCover:
             return
         sure = None if faults else beside.surely_unchanged()
         note = (
-            "rows of the original table that must have come out unchanged, whoever is in which row;"
+            "rows of the original table that must have come out unchanged, whichever person is in"
+            " which row;"
             " which row is whose was not given"
             if sure is not None
             else (

@@ -96,7 +96,7 @@ class Beside:
         if strange := int((self.published[:, : self.quasi] < 0).sum()):
             yield (
                 (
-                    f"{strange} published value(s) of quasi-identifiers are of nobody in the"
+                    f"{strange} published value(s) of quasi-identifiers are of no person in the"
                     " original table"
                 ),
                 strange,
@@ -139,8 +139,8 @@ class Beside:
         return int((self._changes < least).sum())
 
     def surely_unchanged(self) -> int:
-        """How many rows are as they were, at least, whoever is in which row of their sensitive
-        value; for releases without :meth:`value_faults`.
+        """How many rows are as they were, at least, whichever person is in which row of their
+        sensitive value; for releases without :meth:`value_faults`.
 
         Of n tuples with one sensitive value, o have some quasi-identifiers and p rows show them: if
         o + p > n, then o + p - n of these tuples cannot be in another row; for no other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting: who must be in which bucket of a sliced release, for anyone who knows everybody's
+"""Counting: who must be in which bucket of a sliced release, for anyone who knows each person's
 quasi-identifiers.
 
 A tuple that n persons have is in its matching buckets n times in all, and each value of a column is
@@ -7,7 +7,7 @@ in a bucket as often as is published. The worlds are the ways to put persons int
 all these numbers come out. How often a tuple is in a bucket, on average over all worlds, follows
 from them; where a column beside the sensitive attribute's has all other attributes, it is what the
 bucket shows. Else to count the worlds is to count three-dimensional tables with given margins,
-which nobody can in general. So it is done in two steps.
+for which no fast way is known. So it is done in two steps.
 
 1. What must be: bounds of every number, tightened in turns by the margins until nothing changes.
    They are true of every world; a number that is 0 in all of them is known to be.
@@ -48,13 +48,13 @@ _DENOMINATOR: Final = 10**4
 
 @dataclass(frozen=True)
 class SlicedCounting(FromFields):
-    """No sensitive value is more probable than 1/l for anybody of the table to whoever counts who
-    must be in which bucket; PlanError where l is below 1.
+    """No sensitive value is more probable than 1/l for any person of the table to an adversary who
+    counts who must be in which bucket; PlanError where l is below 1.
 
-    Whoever knows everybody's quasi-identifiers, and that all of them are in the table. Where each
-    bucket keeps the promise by itself, so does every count. Else it is counted for the tuples of
-    the original table that match a bucket that does not: bounds are exact, averages are estimates,
-    told to a ten-thousandth (see the head of this file).
+    An adversary who knows each person's quasi-identifiers, and that all of them are in the table.
+    Where each bucket keeps the promise by itself, so does every count. Else it is counted for the
+    tuples of the original table that match a bucket that does not: bounds are exact, averages are
+    estimates, told to a ten-thousandth (see the head of this file).
     """
 
     name: ClassVar[str] = "l-diverse-slicing-counted"
@@ -92,7 +92,8 @@ class SlicedCounting(FromFields):
                     bound=bound,
                     worst=most,
                     holds=True,
-                    note=f"each of {len(view.sizes)} buckets keeps it by itself, whoever is in it",
+                    note=f"each of {len(view.sizes)} buckets keeps it by itself, whichever"
+                    " persons are in it",
                 )
             ]
         microdata = (
@@ -121,14 +122,14 @@ class SlicedCounting(FromFields):
         """The promise as a sentence; in other words where no attribute is sensitive."""
         if not sensitive:
             return (
-                "Since that holds in every bucket, it holds for whoever counts who must be in which"
-                " bucket (l-diverse slicing, counted)."
+                "Since that holds in every bucket, it holds for an adversary who counts who must"
+                " be in which bucket (l-diverse slicing, counted)."
             )
         return (
-            "Whoever knows all quasi-identifiers of everybody in the table, and counts who must be"
-            " in which bucket, links nobody with a sensitive value with a probability above"
-            f" {one_in(self.l)}; where buckets lean on each other this probability is an estimate"
-            " (l-diverse slicing, counted)."
+            "An adversary who knows all quasi-identifiers of all persons in the table, and counts"
+            " who must be in which bucket, links no person with a sensitive value with a"
+            f" probability above {one_in(self.l)}; where buckets lean on each other this"
+            " probability is an estimate (l-diverse slicing, counted)."
         )
 
 

@@ -5,9 +5,10 @@ over all buckets that it matches.
 Every promise here asks for something that holds of a mixture of distributions whenever it holds of
 each (a convex condition). p(t, .) is a mixture of the distributions that t's matching buckets have
 among tuples with t's quasi-identifiers of the sensitive column. So where each of these meets the
-condition, every tuple does, whoever may be in the table; this is seen from the files in one pass.
-Where one does not, the tuples that match it are looked at one by one: those of the original table,
-where it is given, else all candidates that the files leave open, fake ones among them.
+condition, every tuple does, whichever persons may be in the table; this is seen from the files in
+one pass. Where one does not, the tuples that match it are looked at one by one: those of the
+original table, where it is given, else all candidates that the files leave open, fake ones among
+them.
 """
 
 import math
@@ -60,8 +61,8 @@ class SlicedDiversity(FromFields):
 
     Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any
     column more than 1/l of the tuples, of those that agree on the attributes that it shares with
-    other columns, so that whoever knows all other columns of a tuple links no value with more than
-    1/l.
+    other columns, so that an adversary who knows all other columns of a tuple links no value with
+    more than 1/l.
 
     Source: Li, Li, Zhang, Molloy, section 3.2. The paper's algorithm rejects p = 1/l, its
     definition and example allow it: so do we. The paper looks at the tuples of the table alone; so
@@ -131,14 +132,15 @@ class SlicedDiversity(FromFields):
         if not sensitive:
             return (
                 "No attribute is named as sensitive, so every column is treated as if it were: in"
-                f" no bucket do more than {share} of the persons have the same in a column. Whoever"
-                " knows what somebody in the table has in all other columns links them with"
-                f" nothing in that one with a probability above {share} (l-diverse slicing)."
+                f" no bucket do more than {share} of the persons have the same in a column. An"
+                " adversary who knows what a person in the table has in all other columns links"
+                f" them with nothing in that one with a probability above {share} (l-diverse"
+                " slicing)."
             )
         return (
-            "Whoever knows all quasi-identifiers of somebody in the table links them with no"
-            f" sensitive value with a probability above {share}, over all buckets that this person"
-            " may be in, each bucket being as likely as the other, or each row (l-diverse"
+            "An adversary who knows all quasi-identifiers of a person in the table links them with"
+            f" no sensitive value with a probability above {share}, over all buckets that this"
+            " person may be in, each bucket being as likely as the other, or each row (l-diverse"
             " slicing)."
         )
 
@@ -203,10 +205,10 @@ class SlicedDistinct(FromFields):
     def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
-            "Whoever knows all quasi-identifiers of somebody in the table is left with at least"
-            f" {self.l} sensitive values that may be theirs, over all buckets that this person may"
-            " be in; one of these may be far more probable than the others (distinct l-diverse"
-            " slicing)."
+            "An adversary who knows all quasi-identifiers of a person in the table is left with at"
+            f" least {self.l} sensitive values that may be theirs, over all buckets that this"
+            " person may be in; one of these may be far more probable than the others (distinct"
+            " l-diverse slicing)."
         )
 
 
@@ -280,8 +282,8 @@ class SlicedRecursive(FromFields):
     def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
-            "For whoever knows all quasi-identifiers of somebody in the table, the most probable"
-            " sensitive value, over all buckets that this person may be in, is less than"
+            "For an adversary who knows all quasi-identifiers of a person in the table, the most"
+            " probable sensitive value, over all buckets that this person may be in, is less than"
             f" {plain(self.c)} times as probable as the {ordinal(self.l)} most probable and all"
             " less probable ones together (recursive (c,l)-diverse slicing)."
         )
@@ -375,7 +377,7 @@ class SlicedCloseness(FromFields):
     ) -> Fraction:
         apart = [
             Fraction(0)
-        ] * length  # a declared leaf that nobody has lies between others all the same
+        ] * length  # a declared leaf that no person has lies between others all the same
         for v, share in enumerate(table):
             apart[int(place[v])] -= share
         for v, share in zip(p.values, p.shares, strict=True):
@@ -391,10 +393,10 @@ class SlicedCloseness(FromFields):
     def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
-            "For whoever knows all quasi-identifiers of somebody in the table, the sensitive"
-            " values, over all buckets that this person may be in, are as probable as they are"
-            f" frequent in the whole table, up to a distance of {plain(self.t)} ({self.distance}"
-            " distance; t-close slicing)."
+            "For an adversary who knows all quasi-identifiers of a person in the table, the"
+            " sensitive values, over all buckets that this person may be in, are as probable as"
+            f" they are frequent in the whole table, up to a distance of {plain(self.t)}"
+            f" ({self.distance} distance; t-close slicing)."
         )
 
 

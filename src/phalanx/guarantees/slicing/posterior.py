@@ -5,7 +5,7 @@ Zhang, Molloy, section 3.2; ours for shared attributes).
 Matching buckets are weighed in two ways. By *shares* f(t, B), as the paper has it, every bucket is
 as likely as any other to be t's before anything is known of it. By *rows*, |B| f(t, B), every
 published row is. Where the sensitive attribute stands alone beside one other column, the latter
-counts all worlds in which everybody has some row: the tests list them.
+counts all worlds in which each person has some row: the tests list them.
 """
 
 from collections.abc import Callable, Iterator
@@ -312,7 +312,7 @@ def _groups_of_pairs(view: View, tuples: Ints) -> tuple[Groups, Callable[[Matche
 
 
 def candidates(view: View, bucket: Ints, value: Ints) -> Ints | None:
-    """All tuples that somebody may be, by the files alone, who match one of the buckets with that
+    """All tuples that a person may be, by the files alone, who match one of the buckets with that
     value in the sensitive column; None for too many.
 
     ``bucket`` and ``value`` (b,): the pairs. A candidate takes a value from every column of the

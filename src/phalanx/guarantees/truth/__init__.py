@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was published about each person is so: ``check``; ``buckets``, by form; ``coverage``:
-whether everybody is in it.
+whether all persons are in it.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Truth: what was published about each person is so. An error here protects nobody and misleads
-everybody.
+"""Truth: what was published about each person is so. An error here protects no person and misleads
+its readers.
 """
 
 from collections import Counter, deque
@@ -46,7 +46,7 @@ def check(
     publisher has it: without it, under the global guarantee, which suppresses, each value that a
     group lacks may be shown less by a row of its own in the group, one that is left when all equal
     values are taken off: a missing value, or some of a set. How many are is the least that can be.
-    ``registered`` (r,): the same as ``groups`` of persons without a row, None for nobody, whom
+    ``registered`` (r,): the same as ``groups`` of persons without a row, None for no person, whom
     their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry,
     of just these persons. The worst figure is the number of rows, of values, and of counts that are
     not so.
@@ -90,7 +90,7 @@ def check(
         remarks += f"; {unnamed} group(s) have another number of rows than persons and counterfeits"
     if loose:
         remarks += (
-            f"; {loose} group(s) have an interval with an end that is nobody's value, and the"
+            f"; {loose} group(s) have an interval with an end that is no person's value, and the"
             " manifest says that boxes are tight"
         )
     wrong += outside + unlike + unnamed + loose
@@ -254,7 +254,7 @@ def suppresses(release: Release) -> bool:
 
 def _shown_less(shown: Groups, column: Column, published: Ints, at: Ints) -> int:
     """How many of the values that groups lack can be shown by rows of their group that say less,
-    each by another row, and by none that shows somebody's value.
+    each by another row, and by none that shows a person's value.
 
     What is equal is taken off first, which costs no match: a row that shows a person's value and
     stands for a larger set can stand for that person, and the row that stood for the person says

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether everybody of the original table is published, or counted as suppressed, as far as that
+"""Whether each person of the original table is published, or counted as suppressed, as far as that
 shows without knowing who is in which group.
 
 Published rows that are no counterfeits are of one person each. So the original table has as many
@@ -90,7 +90,7 @@ def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verd
 def _of_generalized(
     release: Release, microdata: Microdata, *, hides_values: bool
 ) -> tuple[int, list[str]]:
-    """How many persons fit no group, and what is published of nobody."""
+    """How many persons fit no group, and what is published of no person."""
     fits = _Fits.of(release.generalized, microdata, hides_values=hides_values)
     return fits.uncovered, list(fits.faults(tight=release.manifest.boxes == "tight"))
 
@@ -279,10 +279,10 @@ class _Fits:
             )
         if short := int(np.maximum(0, needed - fitting).sum()):
             yield (
-                f"{short} row(s) fit nobody in the original table, and are not counted as"
+                f"{short} row(s) fit no person in the original table, and are not counted as"
                 " counterfeits"
             )
-        if int(needed.sum()) == self.microdata.rows:  # nobody is suppressed
+        if int(needed.sum()) == self.microdata.rows:  # no person is suppressed
             alone = np.bincount(self.kind, minlength=len(self.persons))[self.kind] == 1
             must = np.bincount(
                 self.at[alone], weights=self.persons[self.kind[alone]], minlength=g
@@ -295,13 +295,13 @@ class _Fits:
             and (loose := loose_ends(self.form, self.microdata, self.example[self.kind], self.at))
         ):
             yield (
-                f"{loose} group(s) have an interval with an end that is nobody's value, and the"
+                f"{loose} group(s) have an interval with an end that is no person's value, and the"
                 " manifest says that boxes are tight"
             )
 
 
 def _own_values(groups: Groups, microdata: Microdata) -> Ints:
-    """Everybody's value as its place among those of the release; one more than there are for a
+    """Each person's value as its place among those of the release; one more than there are for a
     value that it does not show.
     """
     column, values = microdata.sensitive, groups.values
@@ -319,7 +319,7 @@ def _own_values(groups: Groups, microdata: Microdata) -> Ints:
 
 
 def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute]) -> pl.DataFrame:
-    """Everybody's values, under the names of the release."""
+    """Each person's values, under the names of the release."""
     return pl.DataFrame(
         {
             a.columns[0]: (
@@ -361,8 +361,8 @@ def _beyond(
     return (
         [
             (
-                f"{more} published value(s) of {', '.join(map(repr, names))} are of nobody in the"
-                " original table"
+                f"{more} published value(s) of {', '.join(map(repr, names))} are of no person in"
+                " the original table"
             )
         ]
         if more

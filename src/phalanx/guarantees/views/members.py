@@ -26,7 +26,7 @@ def members(groups: Groups) -> Ints:
 
 def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
     """The place of each named group among the published ones, and whether it is there at all; group
-    0 is nobody's.
+    0 is no person's.
     """
     ids, wanted = (
         groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(),
@@ -74,16 +74,16 @@ def counted_faults(release: Release) -> Iterator[str]:
 
 
 def mapping_faults(release: Release, mapping: pl.DataFrame) -> Iterator[str]:
-    """What is wrong with a mapping: it names everybody once, in groups that exist, as many as these
-    have real rows and registered persons.
+    """What is wrong with a mapping: it names each person once, in groups that exist, as many as
+    these have real rows and registered persons.
     """
     groups = Groups.of(release)
     hosted = mapping.filter(pl.col("group").fill_null(-1) != 0)
     where, there = place(groups, hosted["group"])
     if twice := hosted.height - hosted["person"].n_unique():
         yield f"the mapping names {twice} person(s) more than once"
-    if nobody := hosted["person"].null_count():
-        yield f"the mapping puts {nobody} row(s) that name nobody into groups"
+    if unnamed := hosted["person"].null_count():
+        yield f"the mapping puts {unnamed} row(s) that name no person into groups"
     if unknown := int((~there).sum()):
         yield f"the mapping puts {unknown} person(s) into groups that are not in the data"
     persons = np.bincount(where[there], minlength=len(groups))

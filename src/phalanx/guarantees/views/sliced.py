@@ -124,7 +124,7 @@ class View:
         return cls(ids, first, tuple(sides), counted, groups // q, groups % q)
 
     def of_people(self, microdata: Microdata, rows: Ints) -> Ints:
-        """Everybody's value in every column, shape (n, c); -1 where the release has no such
+        """Each person's value in every column, shape (n, c); -1 where the release has no such
         value.
         """
         return np.stack(
@@ -154,7 +154,7 @@ def _side(
 
 
 _ONE = pl.DataFrame({"\0": [0]})
-"""The values of a column without quasi-identifiers: one, which everybody has."""
+"""The values of a column without quasi-identifiers: one, which each person has."""
 
 
 def _numbers(table: pl.DataFrame, names: Sequence[str], values: pl.DataFrame) -> Ints:
@@ -175,8 +175,8 @@ def _places_of(ids: pl.Series, column: pl.Series) -> Ints:
 def own_values(
     attributes: Sequence[PublishedAttribute], values: pl.DataFrame, microdata: Microdata, rows: Ints
 ) -> Ints:
-    """Which of a column's published values everybody has, -1 for none: the equal one where they are
-    exact, the box that holds theirs where generalized.
+    """Which of a column's published values each person has, -1 for none: the equal one where they
+    are exact, the box that holds theirs where generalized.
     """
     if not attributes:
         return np.zeros(len(rows), dtype=np.int64)

@@ -29,8 +29,8 @@ from phalanx.release.forms.generalized import by_group
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy:
-    """Nobody is linked with a sensitive value with more than 1/l, while all quasi-identifiers are
-    published as they are.
+    """No person is linked with a sensitive value with more than 1/l, while all quasi-identifiers
+    are published as they are.
 
     Publishes two tables: every row's quasi-identifiers and bucket, and how often each sensitive
     value stands in each bucket; rows and bucket ids are in random order. A bucket holds each value

@@ -7,8 +7,8 @@ from phalanx.methods.base import Asked, Offer
 
 OFFER: Final = Offer(
     table="The table is published once, and exact quasi-identifiers matter.",
-    promise="Nobody can be linked with any {it} with more than one chance in {l}, while all else is"
-    " published as it is.",
+    promise="No person can be linked with any {it} with more than one chance in {l}, while all"
+    " else is published as it is.",
     open="Who is in the table, and everything about a person but {it}.",
     assumes="As far as the adversary knows, each {it} of a bucket may be anybody's in it; and no "
     "second table about these persons is published.",

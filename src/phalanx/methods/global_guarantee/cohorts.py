@@ -2,13 +2,13 @@
 """Cohorts: who once stood in a group with a permanent value is published with the same people for
 good.
 
-A permanent value (once true, always true) cannot be spread over ever new groups: whoever is in all
-of them has it. So the first group that holds one becomes a cohort for life. It is published whole
-or not at all, always with the permanent values that it was founded with and with nothing else;
-whoever is absent is stood in for by a counterfeit. A cohort is cut from people of whom the same was
-published in every release before, so that each is as likely a carrier as the next. What is
-published is then the same whoever the carriers are, and each member is one with probability
-carriers / members. See docs/explanation/cohorts.md.
+A permanent value (once true, always true) cannot be spread over ever new groups: a person who is in
+all of them has it. So the first group that holds one becomes a cohort for life. It is published
+whole or not at all, always with the permanent values that it was founded with and with nothing
+else; a person who is absent is stood in for by a counterfeit. A cohort is cut from people of whom
+the same was published in every release before, so that each is as likely a carrier as the next.
+What is published is then the same whichever members the carriers are, and each member is one with
+probability carriers / members. See docs/explanation/cohorts.md.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from phalanx.methods.global_guarantee.state import (
 )
 
 MEMBERS: Final = "cohorts"
-"""Memory table (person, cohort): everybody who ever was in a group with a permanent value."""
+"""Memory table (person, cohort): each person who ever was in a group with a permanent value."""
 CARRIERS: Final = "carriers"
 """Memory table (person, value): the permanent values that were published for them."""
 PRESENT: Final = "present"
@@ -62,10 +62,10 @@ def memberships(tables: Mapping[str, pl.DataFrame], persons: pl.Series) -> Membe
 
 
 def publish_again(table: Table, state: State) -> State:
-    """The cohorts of whom somebody is there; MethodError where somebody comes without a permanent
+    """The cohorts of whom a person is there; MethodError where a person comes without a permanent
     value that was published for them.
     """
-    known, keys = table.memberships, table.everybody.to_list()
+    known, keys = table.memberships, table.people.to_list()
     present: dict[int, list[int]] = {}
     for row in np.flatnonzero(known.cohort[: table.rows] > 0).tolist():
         present.setdefault(int(known.cohort[row]), []).append(row)
@@ -85,7 +85,7 @@ def publish_again(table: Table, state: State) -> State:
             f"{missing} person(s) come without the permanent value that was published for them; put"
             " it back into their rows at the source."
         )
-    # Registered members too: who is in a cohort is nobody's neighbour elsewhere.
+    # Registered members too: who is in a cohort is no person's neighbour elsewhere.
     group = np.where(known.cohort > 0, IN_COHORT, state.group)
     return _silenced(table, replace(state, group=group, cohorts=cohorts))
 
@@ -120,7 +120,7 @@ def to_remember(table: Table, state: State) -> dict[str, pl.DataFrame]:
     """
     if not table.rules.permanent:
         return {}
-    keys, new = table.everybody, table.memberships.next_number
+    keys, new = table.people, table.memberships.next_number
     founded = [cohort for cohort in state.cohorts if cohort.number >= new]
     members = [(keys[row], cohort.number) for cohort in founded for row in cohort.rows]
     carried = [
@@ -171,7 +171,7 @@ def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints
 
 def _silenced(table: Table, state: State) -> State:
     """Nothing is shown of the members of cohorts but the permanent values of the founding, and
-    these also of whoever may be linked to nothing else any more.
+    these also of persons who may be linked to nothing else any more.
     """
     protected, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
     carries = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}

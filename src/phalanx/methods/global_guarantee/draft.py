@@ -127,7 +127,7 @@ def _shares(table: Table, exposed: Exposed, emptied: int) -> pl.DataFrame:
 
 
 def _suppressed_values(table: Table, state: State) -> dict[str, int]:
-    """How many values are suppressed, by reason; of whoever is emptied, all are one."""
+    """How many values are suppressed, by reason; of a person who is emptied, all are one."""
     emptied = state.emptied[: table.rows]
     silent = np.zeros(len(emptied), dtype=bool)
     silent[[row for row, _ in _in_cohorts(state)]] = True

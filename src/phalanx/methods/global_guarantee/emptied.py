@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows are published without a value, so that nobody learns more of them than 1/l (``grouping
-= "balanced"``).
+"""Which rows are published without a value, so that no adversary learns more of them than 1/l
+(``grouping = "balanced"``).
 
 Anyone who knows how often a value stands in a table subtracts what is shown, and knows how often it
 stands in the rest. So the rest may hold no more than 1/l of any value, as if it were a group. Rows
@@ -74,7 +74,7 @@ class Waiting:
         many that most rows may be expected to be shown.
 
         This is decided by how often values stand in all rows, and by what is public. ``highest``:
-        the largest ratio that everybody demands.
+        the largest ratio that each person demands.
         """
         best, cost = rows[:0], float(len(self.rows))
         for padded in _candidates(highest[rows], least):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's statistics file (Section 7): what a series remembers of everybody's exposures,
+"""The paper's statistics file (Section 7): what a series remembers of each person's exposures,
 recalled for the rows of a table and carried on.
 """
 
@@ -53,7 +53,7 @@ class Statistics:
 
     @classmethod
     def of(cls, carried: Exposures, persons: pl.Series, names: pl.Series) -> "Statistics":
-        """Look everybody up."""
+        """Look all persons up."""
         lookup = pl.DataFrame(
             {"person": carried.persons, "place": np.arange(len(carried.persons), dtype=np.int64)}
         )
@@ -83,8 +83,8 @@ class Statistics:
         exposing = np.diff(hosts.starts) > 0
         new = np.flatnonzero((self.place == _UNKNOWN) & (group >= 0) & exposing[group])
         old, known = self.carried, len(self.carried.persons)
-        everybody = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
-        hosted = np.full(len(everybody), kernels.NOWHERE, dtype=np.int64)
+        people = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
+        hosted = np.full(len(people), kernels.NOWHERE, dtype=np.int64)
         is_known = self.place != _UNKNOWN
         hosted[self.place[is_known]] = group[is_known]
         hosted[known:] = group[new]
@@ -93,7 +93,7 @@ class Statistics:
         to = np.concatenate([[0], np.cumsum(kernels.widths(before, hosted, hosts))])
         after = Pairs(to.astype(np.int64), *(np.empty(to[-1], dtype=np.int64) for _ in range(3)))
         least = kernels.expose(before, hosted, hosts, SCALE, after)
-        return Exposures(everybody, *after, self.names), int(least)
+        return Exposures(people, *after, self.names), int(least)
 
     def _pairs(self) -> tuple[Ints, Ints]:
         """The pairs of the rows' persons: first place of each row (n + 1,), and where ``carried``

@@ -27,7 +27,7 @@ _WORK: Final = 1 << 31
 """Comparisons that looking for company in cells may cost; larger cells make narrower groups."""
 _LARGEST_CELL: Final = 4096
 _SLACKS: Final = (2.0, 4.0, 16.0, 256.0)
-"""How far a group's demand may rise above the one it began with, where nobody else is left."""
+"""How far a group's demand may rise above the one it began with, where no others are left."""
 _ASKED: Final = 256
 """How many of the nearest groups a row without company asks."""
 _ENOUGH: Final = 512
@@ -56,7 +56,7 @@ class Crowd:
 
     @property
     def rows(self) -> int:
-        """Everybody."""
+        """All persons."""
         return len(self.positions)
 
     @property
@@ -121,7 +121,7 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
 
     _in_threads(settle, 2**depth)
     for level in range(1, depth + 1):
-        # Who found nobody in the cell looks in the cell and its neighbour, and so on.
+        # Who found no company in the cell looks in the cell and its neighbour, and so on.
         lonely = lonely[0::2] + lonely[1::2]
         for i in np.flatnonzero(lonely).tolist():
             lonely[i] = grown(i << level, (i + 1) << level)
@@ -166,7 +166,7 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
 
 
 def join(crowd: Crowd, rows: Ints, group: Ints) -> Ints:
-    """Let rows into groups that may take them as they are, until nobody finds one any more;
+    """Let rows into groups that may take them as they are, until none finds one any more;
     ``group`` (n,) is set. Returns who found none.
     """
     named = np.flatnonzero(group >= 0)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global guarantee: nobody is ever linked to a value that comes and goes (Wong, Fu, Liu, Wang,
-Xu, ICDE 2010).
+"""The global guarantee: no person is ever linked to a value that comes and goes (Wong, Fu, Liu,
+Wang, Xu, ICDE 2010).
 
 How we differ from the paper. Groups are cut so that they do not point at holders
-(methods/mondrian/balanced.py), and whoever's budget is spent is published without a value, holder
-or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A third
-strategy, ``adaptive``, spends what is left of each person's budget by how likely further exposures
-are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open, are
-published in cohorts (``cohorts``).
+(methods/mondrian/balanced.py), and a person whose budget is spent is published without a value,
+holder or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A
+third strategy, ``adaptive``, spends what is left of each person's budget by how likely further
+exposures are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open,
+are published in cohorts (``cohorts``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,8 +48,8 @@ def _is_value(value: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalGuarantee:
-    """For everybody and every protected value, the probability of having ever been linked to it, in
-    any release so far, stays at most 1/l.
+    """For each person and every protected value, the probability of having ever been linked to it,
+    in any release so far, stays at most 1/l.
 
     Assumes that the adversary knows who is in which group of which release, and that values come
     and go; ``permanent`` names those that do not. A value for which no group is large enough is
@@ -72,7 +72,7 @@ class GlobalGuarantee:
     offer: ClassVar[Offer] = OFFER
 
     l: Number
-    """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""
+    """No person is ever linked to a protected value with a probability above 1/l; above 1."""
     strategy: StrategyName = "geometric"
     """How the budget is spent: by expected exposures, in equal steps for ``horizon`` exposures, or
     ``alpha`` times what is least needed.
@@ -346,7 +346,7 @@ class GlobalGuarantee:
         )
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Recall what everybody was exposed to, group under what they demand, count the new
+        """Recall what each person was exposed to, group under what they demand, count the new
         exposures.
 
         PlanError where the plan names a value that no row of the first release has, MethodError

@@ -7,7 +7,7 @@ from phalanx.methods.base import Asked, Offer
 
 OFFER: Final = Offer(
     table="The table changes, and a person's values come and go, as a flu does.",
-    promise="Nobody can be linked to any {it} they ever had with more than one chance in {l}.",
+    promise="No person can be linked to any {it} they ever had with more than one chance in {l}.",
     open="Who is in the table.",
     assumes="Values of {it} come and go, and the plan names as permanent those that do not; as far "
     "as the adversary knows, each value of a group may be anybody's in it.",

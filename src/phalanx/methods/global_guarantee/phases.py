@@ -64,8 +64,8 @@ anybody is.
 _ROOM: Final = 2
 """At most 1/(2 l) of a cohort carries a permanent value when it is founded."""
 _FILLED: Final = 0.9
-"""Whoever demands groups that one value would fill to more than this part, by its share in the last
-release, is published without a value.
+"""A person who demands groups that one value would fill to more than this part, by its share in the
+last release, is published without a value.
 """
 
 
@@ -91,9 +91,9 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
             "global-guarantee follows persons through the releases and no identifier is declared;"
             " name the identifier column in the schema."
         )
-    everybody, registry = microdata.persons, microdata.registry
+    people, registry = microdata.persons, microdata.registry
     if registry is not None and registry.persons is not None:
-        everybody = pl.concat([everybody, registry.persons.alias(everybody.name)])
+        people = pl.concat([people, registry.persons.alias(people.name)])
     carried = Exposures.of_tables(memory.state)
     unprotected = _unprotected(rules, microdata, memory)
     protected = Protected.of(
@@ -102,15 +102,15 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         only=None if isinstance(rules.protect, str | Mapping) else rules.protect,
         never=unprotected,
         permanent=rules.permanent,
-    ).with_strangers(len(everybody) - microdata.rows)
+    ).with_strangers(len(people) - microdata.rows)
     return Table(
         rules=rules,
         microdata=microdata,
-        everybody=everybody,
+        people=people,
         held=protected,
         unprotected=unprotected,
-        statistics=Statistics.of(carried, everybody, protected.names),
-        memberships=cohorts.memberships(memory.tables, everybody),
+        statistics=Statistics.of(carried, people, protected.names),
+        memberships=cohorts.memberships(memory.tables, people),
         shares=memory.state[SHARES]["share"].to_numpy() if SHARES in memory.state else np.zeros(0),
         strategy=rules.spending(counted(carried).tolist(), memory.releases),
         releases=memory.releases,
@@ -118,8 +118,8 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
 
 
 def demands(table: Table, at_most: float | None = None) -> Demands:
-    """The ratio n / n_s that everybody demands of a group: what the strategy asks (Section 6), and
-    no more than ``at_most`` times the least that keeps the guarantee (Section 5.1, Theorem 1).
+    """The ratio n / n_s that each person demands of a group: what the strategy asks (Section 6),
+    and no more than ``at_most`` times the least that keeps the guarantee (Section 5.1, Theorem 1).
     """
     strategy = table.strategy
     if at_most is not None:
@@ -129,13 +129,13 @@ def demands(table: Table, at_most: float | None = None) -> Demands:
 
 def suppress(table: Table, asked: Demands, state: State) -> State:
     """What no group of this table could hold (Section 6.3): in balanced groups every value of
-    whoever demands too much, holder or not; in grown groups the value of a holder who does.
+    a person who demands too much, holder or not; in grown groups the value of a holder who does.
     """
     if table.rules.balanced:
         spent = _spent(table, asked) & (state.group == FREE)
         return replace(state, emptied=state.emptied | spent)
     protected, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
-    spent = (least.row_of * v + least.value)[least.ratio > len(table.everybody)]
+    spent = (least.row_of * v + least.value)[least.ratio > len(table.people)]
     entries = (
         np.isin(protected.row_of * v + protected.codes, spent)
         & ~protected.permanent[protected.codes]
@@ -144,8 +144,8 @@ def suppress(table: Table, asked: Demands, state: State) -> State:
 
 
 def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
-    """Groups of everybody who is in no cohort, in which every demand is met (Section 7); what fits
-    nowhere stays FREE.
+    """Groups of all persons who are in no cohort, in which every demand is met (Section 7); what
+    fits nowhere stays FREE.
     """
     tables = [table.microdata]
     if table.microdata.registry is not None:
@@ -156,7 +156,7 @@ def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
         asked,
         table.rows,
         table.rules.least,
-        rng.stream("grouping").permutation(len(table.everybody)),
+        rng.stream("grouping").permutation(len(table.people)),
     )
     if table.rules.balanced:
         return _cut_evenly(table, crowd, state, rng)
@@ -164,15 +164,15 @@ def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
 
 
 def expose(table: Table, state: State) -> Exposed:
-    """Count everybody's exposures in groups as they are built (Section 4.2, Lemma 4), and bring the
-    statistics file up to date (Section 7). MethodError where the guarantee would not be kept.
+    """Count each person's exposures in groups as they are built (Section 4.2, Lemma 4), and bring
+    the statistics file up to date (Section 7). MethodError where the guarantee would not be kept.
     """
     place, sizes, groups = _numbered(state)
     protected = table.held
     shows = protected.only(state.shown & ~protected.permanent[protected.codes])
     hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(protected.names))
     hosted = exposing(table, state, hosts, place, groups)
-    carried, least = table.statistics.after(table.everybody, *hosted)
+    carried, least = table.statistics.after(table.people, *hosted)
     if least < least_survival(table.rules.bound):
         raise MethodError(
             "the groups as built would link a person too often, and nothing was published; please"
@@ -184,8 +184,8 @@ def expose(table: Table, state: State) -> Exposed:
 def exposing(
     table: Table, state: State, hosts: Hosts, place: Ints, groups: int
 ) -> tuple[Ints, Hosts]:
-    """The group in which everybody is exposed, and how: whoever is known to be emptied hides
-    nobody, and a failed cut into unequal parts says more than c/n.
+    """The group in which each person is exposed, and how: a person who is known to be emptied hides
+    no person, and a failed cut into unequal parts says more than c/n.
 
     ``hosts``, ``place``, ``groups`` as in :class:`Exposed`.
     """
@@ -217,11 +217,11 @@ def _spent(table: Table, asked: Demands) -> Bools:
     """Who demands more than the share that a value had in the last release can give, or more rows
     than there are; shape (e,).
     """
-    everybody, shares = len(table.everybody), np.zeros(len(asked.base))
+    people, shares = len(table.people), np.zeros(len(asked.base))
     shares[: len(table.shares)] = table.shares
-    ratio = np.minimum(asked.ratio, everybody + 1)
-    too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > everybody)
-    spent = np.zeros(everybody, dtype=bool)
+    ratio = np.minimum(asked.ratio, people + 1)
+    too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > people)
+    spent = np.zeros(people, dtype=bool)
     spent[asked.row_of[too_much]] = True
     return spent
 
@@ -296,12 +296,12 @@ def _check_later(table: Table, state: State, silent: Ints) -> None:
 
 
 def _silent(table: Table, state: State, free: Ints, fewest: int) -> Bools:
-    """Who of ``free``, given in random order, shows nothing from now on, shape (f,): whoever did so
-    before, and those of whom fewer than ``fewest`` have the same past.
+    """Who of ``free``, given in random order, shows nothing from now on, shape (f,): those who did
+    so before, and those of whom fewer than ``fewest`` have the same past.
 
-    Whoever knows how often a value stands in the table subtracts what is shown. So nobody is
-    silent with few: with the members of cohorts, of whom nothing new is shown either, the silent
-    are ``fewest`` at least. Others are drawn to them at random, whatever they hold.
+    An adversary who knows how often a value stands in the table subtracts what is shown. So no
+    person is silent with few: with the members of cohorts, of whom nothing new is shown either, the
+    silent are ``fewest`` at least. Others are drawn to them at random, whatever they hold.
     """
     past = table.memberships.past[free]
     silent = table.memberships.silent[free]
@@ -423,7 +423,7 @@ def _place(crowd: Crowd, state: State, protected: Protected) -> State:
 
 
 def _numbered(state: State) -> tuple[Ints, Ints, int]:
-    """The number of everybody's group, cohorts last, NOWHERE for none; the size of each, and how
+    """The number of each person's group, cohorts last, NOWHERE for none; the size of each, and how
     many of them are no cohorts.
     """
     inside = state.group >= 0

@@ -161,7 +161,7 @@ class AtMost:
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:
-    """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind
+    """w_1 = 1, w_2, …: the probabilities of the next exposures of a person who has ``times`` behind
     them.
 
     >>> weights([0.5, 0.1], 0)[:3]
@@ -230,7 +230,7 @@ def ratio_of(share: float) -> float:
 
 
 def again_of_series(exposures: Sequence[int], releases: int) -> tuple[float, ...]:
-    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which everybody
+    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which anyone
     can compute from what was published.
 
     ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so

@@ -71,10 +71,10 @@ class Memberships:
     carried: Mapping[bytes, frozenset[Any]]
     """Person -> permanent values published for them."""
     cohort: Ints
-    """The number of everybody's cohort, shape (e,); 0 for none."""
+    """The number of each person's cohort, shape (e,); 0 for none."""
     past: Ints
-    """In which releases everybody was so far, shape (e,): two persons have the same number if they
-    were in the same ones.
+    """In which releases each person was so far, shape (e,): two persons have the same number if
+    they were in the same ones.
     """
     silent: Bools
     """Of whom nothing is shown since an earlier release, shape (e,)."""
@@ -87,10 +87,10 @@ class Table:
 
     rules: Rules
     microdata: Microdata
-    everybody: pl.Series
+    people: pl.Series
     """The person of every row, and then the registered persons, shape (e,)."""
     held: Protected
-    """The protected values of everybody; registered persons hold none."""
+    """The protected values of all persons; registered persons hold none."""
     unprotected: pl.Series
     """The values that the first release found too frequent to be protected."""
     statistics: Statistics
@@ -108,7 +108,7 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """How many are to be published; the rest of everybody are registered persons."""
+        """How many are to be published; the rest of all persons are registered persons."""
         return self.microdata.rows
 
     @property
@@ -159,7 +159,7 @@ class State:
     """What has been decided so far."""
 
     group: Ints
-    """Everybody's group, named by one of its rows; FREE, or IN_COHORT, shape (e,)."""
+    """Each person's group, named by one of its rows; FREE, or IN_COHORT, shape (e,)."""
     reason: Reasons
     """Why each entry of the table's ``held`` is not shown, a Reason."""
     emptied: Bools
@@ -172,12 +172,12 @@ class State:
     @classmethod
     def nothing(cls, table: Table) -> "State":
         """Nothing has been decided."""
-        everybody = len(table.everybody)
+        people = len(table.people)
         return cls(
-            np.full(everybody, FREE, dtype=np.int64),
+            np.full(people, FREE, dtype=np.int64),
             np.full(len(table.held.codes), Reason.SHOWN, dtype=np.int8),
-            np.zeros(everybody, dtype=bool),
-            np.zeros(everybody, dtype=bool),
+            np.zeros(people, dtype=bool),
+            np.zeros(people, dtype=bool),
         )
 
     @property
@@ -196,7 +196,7 @@ class Exposed:
     """What a release adds to the statistics file."""
 
     place: Ints
-    """The number of everybody's group, shape (e,), cohorts last; NOWHERE for none."""
+    """The number of each person's group, shape (e,), cohorts last; NOWHERE for none."""
     groups: int
     """So many of them are no cohorts."""
     hosts: Hosts

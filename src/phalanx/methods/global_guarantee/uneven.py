@@ -6,11 +6,11 @@ A failed cut into equal parts leaves each member of a group of n rows with c/n. 
 of m and m + 1 rows, a failure says a little more of some. Each part may hold q = floor(m / r) of a
 value of which a ratio r is demanded, and then
 
-- where more of some value are there than all parts may hold, the cut fails whoever holds them: it
-  says nothing;
+- where more of some value are there than all parts may hold, the cut fails whichever persons hold
+  them: it says nothing;
 - where no value has more rows than one part may hold, it did not fail;
-- else nobody is linked with more than min(c, q) / m, which is at most 1/r, and is reached (c = 2, q
-  = 1).
+- else no person is linked with more than min(c, q) / m, which is at most 1/r, and is reached
+  (c = 2, q = 1).
 
 So a series counts such an exposure as min(c, q) of m. All of it follows from what is published.
 Source: our own; tests/worlds/test_published_global_guarantee.py counts all ways in which a value

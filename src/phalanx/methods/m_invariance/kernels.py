@@ -302,8 +302,8 @@ def split(
                         begin * s + j,
                         end * s,
                         s,
-                        # a stable partition keeps both halves sorted; without a branch, which nobody
-                        # could foresee
+                        # a stable partition keeps both halves sorted; without a branch, which no
+                        # processor could foresee
                     ):
                         slot = rows[a, r]
                         inside = side[slot] == cut

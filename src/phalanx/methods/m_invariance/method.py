@@ -5,12 +5,12 @@ Section 4).
 How we differ from the paper. It fills the place of a value that is short with a new tuple where one
 is in stock, and so tells which value was short; here every shortage is a counterfeit, and new
 tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
-docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place
-whoever returns under the signature first published for them. It takes a tuple whose value changed
-for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or
-suppress the fewest that restore it. It assigns new tuples from everywhere; we assign them region
-by region (``assigning.py``). Of equally good splits we take the most even one. It asks for
-intervals of a least width (section 4.1); here none has one unless ``min_width`` says so.
+docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place a
+person who returns under the signature first published for them. It takes a tuple whose value
+changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we
+refuse, or suppress the fewest that restore it. It assigns new tuples from everywhere; we assign
+them region by region (``assigning.py``). Of equally good splits we take the most even one. It asks
+for intervals of a least width (section 4.1); here none has one unless ``min_width`` says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,14 +52,14 @@ NotEligiblePolicy = Literal["refuse", "suppress"]
 
 @dataclass(frozen=True, kw_only=True)
 class MInvariance:
-    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series
-    (Lemma 3), by somebody who knows this method.
+    """No person's persistent value is linked with them by more than 1/m over all releases of a
+    series (Lemma 3), by an adversary who knows this method.
 
     Assumes that the adversary knows every person's quasi-identifier values and in which releases
     the person is, that values persist, and that as far as the adversary knows persons are alike. It
     does not cover suppressed rows, nor persons who share a group with one, nor values of kept
-    columns. With ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who
-    does not reason about the method's choices, or about returns.
+    columns. With ``balancing = "paper"`` or ``remember = False`` it holds only against an adversary
+    who does not reason about the method's choices, or about returns.
 
     Raises
     ------
@@ -97,8 +97,8 @@ class MInvariance:
     changed: Changed = "refuse"
     """A person whose sensitive value changed: refuse the release, suppress the person, or publish a
     new record under a signature of its own. Suppressing tells that the value changed; a new record
-    is covered only where nobody knows that it and the old one are of one person, for then they
-    differ.
+    is covered only where no adversary knows that it and the old one are of one person, for then
+    they differ.
     """
     not_eligible: NotEligiblePolicy = "refuse"
     """New rows with a value in more than 1/m of them: refuse, or suppress the fewest rows that
@@ -141,7 +141,7 @@ class MInvariance:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Where no place is filled, nobody is forgotten, and no row is suppressed or published
+        """Where no place is filled, no person is forgotten, and no row is suppressed or published
         under a second signature by its value.
         """
         return (

@@ -7,12 +7,12 @@ from phalanx.methods.base import Asked, Offer
 
 OFFER: Final = Offer(
     table="The table changes, and a person's value stays, as a chronic disease does.",
-    promise="Nobody's {it} can be inferred with more than one chance in {m}, over all releases.",
+    promise="No person's {it} can be inferred with more than one chance in {m}, over all releases.",
     open="Who is in the table.",
     assumes="A person's {it} stays the same from release to release; and as far as the adversary "
     "knows, persons are alike.",
     asked=(
-        Asked("m", "m: at least so many different values cover everybody", "4"),
+        Asked("m", "m: at least so many different values cover each person", "4"),
         Asked(
             "changed",
             "whose value is another one than before",

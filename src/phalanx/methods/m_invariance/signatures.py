@@ -59,7 +59,7 @@ class Signatures:
         """
         column = microdata.sensitive
         codes = column.codes.astype(np.int64)
-        nobody = np.full(microdata.rows, -1, dtype=np.int64)
+        unset = np.full(microdata.rows, -1, dtype=np.int64)
         table, persons = memory.tables.get(SIGNATURES), memory.tables.get(PERSONS)
         if table is None or persons is None or table.height == 0:
             none = np.zeros(0, dtype=np.int64)
@@ -71,8 +71,8 @@ class Signatures:
                 values=none,
                 ids=none,
                 entries=none,
-                of_row=nobody,
-                entry_of_row=nobody,
+                of_row=unset,
+                entry_of_row=unset,
                 changed=unchanged,
                 known=0,
             )

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mondrian: ``method``, ``offer``, ``kernels``; ``balanced``: groups that tell of nobody, for global-guarantee
-too. Its kernels cut for slicing and mutual cover as well.
+"""Mondrian: ``method``, ``offer``, ``kernels``; ``balanced``: groups that tell of no person, for
+global-guarantee too. Its kernels cut for slicing and mutual cover as well.
 """

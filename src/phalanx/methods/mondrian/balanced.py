@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups by balanced cuts: narrow, and open to nobody who knows the method (see
+"""Groups by balanced cuts: narrow, and open to no adversary who knows the method (see
 ``methods/mondrian/kernels/balanced.py``).
 """
 
@@ -59,7 +59,7 @@ def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Asked) ->
     Rows are first dealt out, at random, into parts whose sizes can be halved down to about
     ``least`` rows (:func:`sizes`); each part is cut by itself. A deal of which a part may not be a
     group is drawn again. How often is decided by all values of the table together, so that it tells
-    of nobody.
+    of no person.
     """
     n = len(positions)
     shares = nothing_shared(n)

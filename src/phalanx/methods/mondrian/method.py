@@ -57,10 +57,10 @@ class Mondrian:
     a value of its own, below all others. The promise is about one release: two releases of a
     changing table may expose people together (see m-invariance).
 
-    Balanced cuts hold against an adversary who knows the method, everybody's quasi-identifiers and
-    the table's values: each member of a group has each value with exactly the share that the group
-    shows. ``strict`` and ``relaxed`` cuts with l or t do not: a cut that was not made says what
-    would have failed, which may name persons (minimality;
+    Balanced cuts hold against an adversary who knows the method, each person's quasi-identifiers
+    and the table's values: each member of a group has each value with exactly the share that the
+    group shows. ``strict`` and ``relaxed`` cuts with l or t do not: a cut that was not made says
+    what would have failed, which may name persons (minimality;
     docs/explanation/k-anonymity-and-algorithms.md has figures). With k alone no cut looks at a
     sensitive value.
 
@@ -115,7 +115,7 @@ class Mondrian:
     distance: Distance = "equal"
     """Between sensitive values: all alike, by their order, or by their hierarchy."""
     cuts: Cuts | None = None
-    """``balanced``: a cut that fails tells of nobody, the default with l or t; ``strict``: boxes
+    """``balanced``: a cut that fails tells of no person, the default with l or t; ``strict``: boxes
     are disjoint, the default with k alone; ``relaxed``: persons with one value may fall on either
     side.
     """
@@ -204,8 +204,8 @@ class Mondrian:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Balanced cuts tell of nobody, and no cut does where k alone is asked for; else a cut that
-        was not made tells of sensitive values (minimality).
+        """Balanced cuts tell of no person, and no cut does where k alone is asked for; else a cut
+        that was not made tells of sensitive values (minimality).
         """
         return self._used_cuts == "balanced" or not self.requirement.about_sensitive
 

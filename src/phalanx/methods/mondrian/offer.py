@@ -7,8 +7,8 @@ from phalanx.methods.base import Asked, Offer
 
 OFFER: Final = Offer(
     table="The table is published once, and simple groups will do.",
-    promise="Everybody is one of at least {k} persons who look alike; with l, no {it} has more than"
-    " 1/l of such a group.",
+    promise="Each person is one of at least {k} persons who look alike; with l, no {it} has more"
+    " than 1/l of such a group.",
     open="Anything once a second table about the same persons is published.",
     assumes="As far as the adversary knows, each value of a group may be anybody's in it; and no "
     "second table about these persons is published.",

@@ -38,8 +38,8 @@ _DIGITS: Final = Context(prec=7, rounding=ROUND_CEILING)
 
 @dataclass(frozen=True, kw_only=True)
 class SafeSampling:
-    """Whoever sees all releases can hardly tell whether any one row was in the table: each release
-    is (epsilon, delta)-differentially private.
+    """An adversary who sees all releases can hardly tell whether any one row was in the table: each
+    release is (epsilon, delta)-differentially private.
 
     Every row enters a fresh sample with probability beta, by itself. A sampled row is recoded by a
     scheme that follows no person; rows whose image occurs fewer than k times in the sample are
@@ -117,7 +117,7 @@ class SafeSampling:
     """What all releases of the series may cost together, ``{ epsilon, delta }``."""
 
     expected_rows: int | None = None
-    """How many rows the table has, about, as everybody may know: from what is public, and never
+    """How many rows the table has, about, as anyone may know: from what is public, and never
     counted in the table.
     """
     allow_empty: bool = False

@@ -20,7 +20,8 @@ _CHOSEN: Final = _WAY | {
 
 OFFER: Final = Offer(
     table="The release must be differentially private.",
-    promise="Whoever sees the release can hardly tell whether any one row was in the table.",
+    promise="An adversary who sees the release can hardly tell whether any one row was in the"
+    " table.",
     open="What a whole population has in common.",
     assumes="A person has one row, and the number of rows comes from what is public. What the "
     "adversary knows does not matter.",

@@ -179,8 +179,8 @@ def column_boxes(
     ``k`` rows of the whole table.
 
     A box is an interval of each quasi-identifier of the column, no wider than its rows; no two
-    boxes of a column have a value in common, so that whoever knows somebody's values knows the box.
-    What is sensitive is in no box. With ``k`` = 1 a box is one column value.
+    boxes of a column have a value in common, so that an adversary who knows a person's values knows
+    the box. What is sensitive is in no box. With ``k`` = 1 a box is one column value.
 
     ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least
     1 or an attribute stands in two columns, MethodError for fewer than ``k`` rows.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who must be in which bucket of a slice, for whoever knows everybody's quasi-identifiers: tuples
-for which counting gives some value more than 1/l.
+"""Who must be in which bucket of a slice, for an adversary who knows each person's
+quasi-identifiers: tuples for which counting gives some value more than 1/l.
 
 A tuple that n persons have stands n times in the buckets that it matches, and each column value
 stands in a bucket as often as is published. The likeliest numbers with these margins are found by

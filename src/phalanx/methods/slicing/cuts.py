@@ -80,8 +80,8 @@ def by_cuts(
         )
     if over_all_buckets:
         return _over_all(local, coded, table, how)
-    nobody = Tuples(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.bool_))
-    tuple_partition(table, local.cells, local.rule, how, nobody, -1)
+    none = Tuples(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.bool_))
+    tuple_partition(table, local.cells, local.rule, how, none, -1)
     return groups_of(table)
 
 

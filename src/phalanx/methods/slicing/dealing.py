@@ -17,12 +17,12 @@ is true.
 2. Cuts. A run is cut by the quasi-identifiers: the rows of each value are put in the order of one
    attribute, and all are cut at the same place.
 
-Why this holds against somebody who knows all of it. Let two values of a run change places among its
-rows. The counts of values stay as they were, every order of the rows of a value is as likely as any
-other, and cuts treat the rows of all values alike: so the same buckets are published from both
-tables with the same probability. Hence everybody in a run has each of its values with the same
-probability, at most 1/l, whoever knows the run; and less is published. Runs too small for a bucket
-are put together in the order of the deal, which looks at nothing but their sizes.
+Why this holds against an adversary who knows all of it. Let two values of a run change places among
+its rows. The counts of values stay as they were, every order of the rows of a value is as likely as
+any other, and cuts treat the rows of all values alike: so the same buckets are published from both
+tables with the same probability. Hence each person in a run has each of its values with the same
+probability, at most 1/l, for an adversary who knows the run; and less is published. Runs too small
+for a bucket are put together in the order of the deal, which looks at nothing but their sizes.
 """
 
 from collections.abc import Callable, Iterator

@@ -270,7 +270,7 @@ class Slicing:
         l = exact(self.l, "l")
         promised: list[Guarantee] = [SlicedDiversity(l=l)]
         if self._leans and self.not_eligible == "refuse":
-            promised.append(SlicedCounting(l=l))  # of those who are suppressed nobody can tell
+            promised.append(SlicedCounting(l=l))  # of those who are suppressed this cannot be told
         if self.c is not None:
             promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
         elif self.diversity == "distinct":

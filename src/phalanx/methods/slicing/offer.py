@@ -10,8 +10,8 @@ _NAMED: Final = {"l": 2, "columns": [["age", "job", "sex"], ["ill"]]}
 
 OFFER: Final = Offer(
     table="The table is published once, and what goes together matters.",
-    promise="Nobody can be linked with any {it} with more than one chance in {l}, over all buckets"
-    " in which they may be.",
+    promise="No person can be linked with any {it} with more than one chance in {l}, over all"
+    " buckets in which they may be.",
     open="Values that stand alone in a column.",
     assumes="As far as the adversary knows, each {it} of a bucket may be anybody's in it; and no "
     "second table about these persons is published.",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format in which a series remembers among which values everybody was published; makers and
+"""The format in which a series remembers among which values each person was published; makers and
 checkers share it, and nothing that computes with it.
 """
 
@@ -19,7 +19,7 @@ a record of theirs).
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """Everybody who was ever published, under the signature of the groups that they stood in."""
+    """Each person ever published, under the signature of the groups that they stood in."""
 
     signatures: pl.DataFrame
     """(entry, signature, value)"""
@@ -28,12 +28,12 @@ class Remembered:
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, pl.DataFrame]) -> "Remembered":
-        """What a series remembers; nobody before its first release."""
-        nobody = {
+        """What a series remembers; no person before its first release."""
+        empty = {
             SIGNATURES: {"entry": pl.Int64, "signature": pl.Int64, "value": pl.Null},
             PERSONS: {"person": pl.Binary, "entry": pl.Int64},
         }
         signatures, persons = (
-            tables.get(name, pl.DataFrame(schema=schema)) for name, schema in nobody.items()
+            tables.get(name, pl.DataFrame(schema=schema)) for name, schema in empty.items()
         )
         return cls(signatures, persons)

@@ -43,9 +43,9 @@ class Bucketized(Form):
     visible: ClassVar[tuple[str, str] | None] = (
         "Who is in the table can be seen",
         (
-            "Quasi-identifiers are published as they are, a row for each person: whoever knows"
-            " those of somebody sees whether they are in the table, and in which bucket. Only the"
-            " link with the sensitive value is hidden."
+            "Quasi-identifiers are published as they are, a row for each person: an adversary who"
+            " knows those of a person sees whether they are in the table, and in which bucket."
+            " Only the link with the sensitive value is hidden."
         ),
     )
 

@@ -40,9 +40,9 @@ class Perturbed(Form):
         "Values are real ones of other persons, and sensitive values are exact",
         (
             "Every row is of one person, with this person's own sensitive value; what may be wrong"
-            " in it are the quasi-identifiers. Whoever knows how the rows were made, or guesses it,"
-            " can tell which rows may be somebody's. No value is invented: a rare one says that"
-            " somebody in the table has it."
+            " in it are the quasi-identifiers. An adversary who knows how the rows were made, or"
+            " guesses it, can tell which rows may be a person's. No value is invented: a rare one"
+            " says that a person in the table has it."
         ),
     )
 

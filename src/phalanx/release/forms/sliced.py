@@ -36,7 +36,7 @@ class Boxes:
     """Per attribute the codes of the low and the high end, each of shape (b,)."""
 
     def take(self, rows: Ints) -> "Boxes":
-        """The boxes of the given rows, in the given order; some boxes may be nobody's then."""
+        """The boxes of the given rows, in the given order; some boxes may be no person's then."""
         return replace(self, of_row=self.of_row[rows])
 
 
@@ -47,7 +47,7 @@ class Sliced(Form):
 
     ``parts`` has one table per column: bucket, the column's attributes as they are published, and
     how often they stand together in the bucket. Written as rows, a bucket's columns stand side by
-    side in random order, each by itself: what stands in one row belongs to nobody. ``compact``
+    side in random order, each by itself: what stands in one row belongs to no person. ``compact``
     releases hold the parts as they are.
     """
 
@@ -67,7 +67,7 @@ class Sliced(Form):
         (
             "Values are published as they are, unless they are intervals, and so is what stands"
             " together in one column. A rare value, or a rare combination of values of one column,"
-            " tells whoever knows whose it is that this person is in the table."
+            " tells an adversary who knows whose it is that this person is in the table."
         ),
     )
 

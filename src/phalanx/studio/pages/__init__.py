@@ -3,6 +3,6 @@
 
 ``timeline``: the series; then the seven steps: ``data``, ``promise``, ``explore`` with its
 ``sliders``, ``compare`` with the rows ``beside`` their originals, ``attack``, ``publishing`` and
-``handover``; and ``checking``, of what somebody else published. ``windows``: what several of them
+``handover``; and ``checking``, of what others published. ``windows``: what several of them
 show of a table; ``reproducing``: how a page is made again without the studio.
 """

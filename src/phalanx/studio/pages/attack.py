@@ -93,7 +93,7 @@ def _asked(adversary: Any) -> list[Field[Any]]:
 
 
 def _begins(adversary: Any, key: str) -> str:
-    """How it is played where nobody says more, as a person would write it."""
+    """How it is played by default, as a person would write it."""
     value = getattr(adversary, key)
     several = isinstance(value, Sequence) and not isinstance(value, str)
     return ", ".join(map(str, value)) if several else "" if value is None else str(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check what somebody else published: a table, or a release folder; nothing is made of it."""
+"""Check what others published: a table, or a release folder; nothing is made of it."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -18,9 +18,9 @@ from phalanx.studio.planfile import ROLES, SINGLES, schema_of
 
 MEANINGS: Final[Mapping[str, str]] = {
     "identifier": "says who a row is about; never published",
-    "sensitive": "what nobody may be linked with",
+    "sensitive": "what no person may be linked with",
     "quasi": "others may know it; published as intervals",
-    "keep": "published as it is; nobody can know or infer anything from it",
+    "keep": "published as it is; no person can know or infer anything from it",
     "drop": "not published",
 }
 _FEW: Final = 5
@@ -99,13 +99,13 @@ def frequent(
 
 
 def rows(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
-    """A window of rows alone, for whoever scrolls."""
+    """A window of rows alone, for scrolling."""
     table = place.table()
     return {"rows": windows.rows(table.frame, query, table.frame.columns)}
 
 
 def _known(table: Table, schema: Mapping[str, Any], query: Mapping[str, str]) -> list[str]:
-    """The columns that the address says somebody knows; the quasi-identifiers where it says none of
+    """The columns that the address says are known; the quasi-identifiers where it says none of
     any.
     """
     if "knows" in query:

@@ -24,7 +24,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     ledger = shown(place, place.ledger_url())
     plan = shown(place, str(place.plan_path))
     commands = [
-        ("Check the folder, as whoever receives it can", command("verify", folder)),
+        ("Check the folder, as its recipient can", command("verify", folder)),
         ("Check it against the ledger", command("verify", folder, "--ledger", ledger)),
         ("See the series", command("series", "show", series, "--ledger", ledger)),
         ("Play every adversary", command("attack", "all", folder, "--original", "TABLE")),

@@ -21,7 +21,7 @@ from phalanx.studio.planfile import set_method
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     """Every method, the plan's first: offered, or why not. ``only`` of the address asks for one of
-    them, for whoever changes its figures.
+    them, for a change of its figures.
     """
     plan = place.plan()
     section = tomllib.loads(place.plan_text()).get("method", {})

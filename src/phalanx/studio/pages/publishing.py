@@ -65,7 +65,9 @@ def _part(steps: Sequence[str]) -> dict[str, int] | None:
 
 
 def _picture(result: Mapping[str, Any]) -> str:
-    """How many persons are left with how many candidates, as a chart; empty where nobody said."""
+    """How many persons are left with how many candidates, as a chart; empty where they are not
+    known.
+    """
     candidates = {int(size): persons for size, persons in result.get("candidates", {}).items()}
     if len(candidates) < 2:
         return ""

@@ -65,7 +65,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def estimate(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
-    """The same alone, for whoever moves a slider."""
+    """The same alone, for each move of a slider."""
     return {"sliders": page(place, query)}
 
 

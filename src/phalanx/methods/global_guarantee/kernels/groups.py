@@ -8,7 +8,7 @@ demands, for every protected value s of the group.
 How we differ from the paper: a group is grown around the row that demands most, by the row that
 makes the box grow least; it stops at the size that is demanded, so that groups are no larger than
 they must be. Rows are looked for in cells of a k-d tree first, and only what finds no company there
-goes up. A row that would raise the demand (somebody whose budget for the value is half spent) is
+goes up. A row that would raise the demand (a person whose budget for the value is half spent) is
 passed over while there are others.
 
 Throughout, ``positions`` (n, d) are the rows' places in [0, 1], and ``shares`` is what rows hold
@@ -68,7 +68,7 @@ class Groups(NamedTuple):
 @_kernel
 def demanded(row: int, value: int, shares: Shares) -> float:
     """The ratio that a ``row`` demands of a group with a ``value``: its own where it has one, else
-    that of somebody never linked to the value.
+    that of a person never linked to the value.
     """
     low, high = shares.over_starts[row], shares.over_starts[row + 1]
     while low < high:

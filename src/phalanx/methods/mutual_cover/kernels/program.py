@@ -199,7 +199,7 @@ def least(grid: Grid, num: int, den: int, slack: float, solution: Solution, whic
 
 @_kernel
 def proven(c: Ints, d: Floats, delta: float, table: Floats, u: Floats) -> tuple[float, float]:
-    """What a ``table`` of somebody else's costs, and the lower bound that his prices ``u`` prove,
+    """What a ``table`` of another solver costs, and the lower bound that its prices ``u`` prove,
     for counts ``c``, distances ``d`` and ``delta``.
     """
     return _cost(c, d, table), _bound(c, d, delta, u)

@@ -3,14 +3,14 @@
 matches.
 
 Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, Figure 2, whose lines stand beside. How we
-differ: the paper's check scans all tuples and buckets for every cut. Whoever matches half of a
+differ: the paper's check scans all tuples and buckets for every cut. A tuple that matches half of a
 bucket matches the whole of it, so a cut is of concern only to the tuples that match the bucket:
 each bucket lists them, and each tuple lists its buckets (L[t]). And p = 1/l is allowed, as the
 paper's definition says and its pseudo-code does not.
 
 p(t, s) is asked to keep the bound twice: with buckets weighed by shares f(t, B), as the paper does,
-and by rows, |B| f(t, B), which is right for whoever takes every published row as equally likely to
-be t's.
+and by rows, |B| f(t, B), which is right for an adversary who takes every published row as equally
+likely to be t's.
 
 A tuple none of whose buckets has a value above 1/l beside its quasi-identifiers keeps the bound,
 which integers decide. For any other, p(t, s) is summed in floating point over its buckets, and
