@@ -627,7 +627,7 @@ def test_there_is_source_to_check() -> None:
 
 
 @cache
-def tests() -> dict[str, ast.Module]:
+def tree_of_each_test() -> dict[str, ast.Module]:
     """Every file of tests, read and parsed once."""
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in TESTS}
 
@@ -636,7 +636,7 @@ def test_every_test_says_what_is_promised() -> None:
     """Every test has a docstring that says what it promises."""
     assert [
         f"{place}::{node.name}"
-        for place, tree in tests().items()
+        for place, tree in tree_of_each_test().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         and node.name.startswith("test")
@@ -663,7 +663,9 @@ def test_no_test_reads_a_clock() -> None:
     """How long something takes says more about the machine than about the source: benchmarks/
     times, and tests/support/work.py counts.
     """
-    assert [f"{place}:{line}" for place, tree in tests().items() for line in clocks(tree)] == []
+    assert [
+        f"{place}:{line}" for place, tree in tree_of_each_test().items() for line in clocks(tree)
+    ] == []
 
 
 def test_a_clock_is_seen() -> None:

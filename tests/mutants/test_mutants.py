@@ -79,6 +79,7 @@ def test_listed_survivors_are_there() -> None:
 
 
 def test_a_sample_stays_where_the_source_changes_elsewhere() -> None:
+    """What changed before it in the file, and where else, does not decide about a mutant."""
     one = mutations("one.py", "x = 1\ny = 2\ny = 2\nz = a < b\n")
     other = mutations("one.py", "w = 7\nx = 1\ny = 2\ny = 2\nz = a < b\n")
     kept = [m.key for m in sample(list(other), 3) if "7" not in m.before]

@@ -106,7 +106,8 @@ class Draft:
         if microdata.persons is None:
             return None
         registry = microdata.registry
-        persons = [microdata.persons, *([] if registry is None else [registry.persons])]
+        everyone = [microdata.persons, None if registry is None else registry.persons]
+        persons = [each for each in everyone if each is not None]
         members = pl.DataFrame({"person": pl.concat(persons), "group": self.groups})
         return members.filter(pl.col("group") > 0)
 

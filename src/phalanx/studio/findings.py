@@ -41,13 +41,13 @@ def kept(entry: ReleaseEntry, kind: str) -> list[Mapping[str, Any]]:
     """What was found of a release as it was published, each with its day; ``kind`` may be what its
     kinds begin with.
     """
-    found: list[Mapping[str, Any]] = []
+    findings: list[Mapping[str, Any]] = []
     for path in sorted(_place(entry.folder).glob(f"{quote(kind, safe='')}*.json")):
         with suppress(OSError, ValueError, TypeError, KeyError):
             of = json.loads(path.read_text(encoding="utf-8"))
             if (of["format"], of["digest"]) == (_FORMAT, entry.digest):
-                found.append({**of["finding"], "day": str(of["day"])})
-    return found
+                findings.append({**of["finding"], "day": str(of["day"])})
+    return findings
 
 
 def _place(folder: str) -> Path:

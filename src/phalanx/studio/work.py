@@ -183,12 +183,15 @@ def attack(
 
 
 def _persons(
-    found: Attack, tables: Sequence[tuple[Release, Any]], evidence: Evidence, identifier: str | None
+    attack: Attack,
+    tables: Sequence[tuple[Release, Any]],
+    evidence: Evidence,
+    identifier: str | None,
 ) -> list[str]:
     """Some of the persons of whom an adversary is certain, and right, by their identifier."""
-    if identifier is None or not {"person", "exposed"} <= {*found.per_person.columns}:
+    if identifier is None or not {"person", "exposed"} <= {*attack.per_person.columns}:
         return []
-    exposed = found.per_person.filter(pl.col("exposed").cast(pl.Boolean)).select("person")
+    exposed = attack.per_person.filter(pl.col("exposed").cast(pl.Boolean)).select("person")
     names: list[str] = []
     for release, table in tables:
         persons = evidence.microdata[release.number].persons

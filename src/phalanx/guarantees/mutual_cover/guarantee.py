@@ -130,20 +130,20 @@ class MutualCover:
         """
         if reidentified is None:
             return
-        found = (
+        measured = (
             "An adversary who knows a person's quasi-identifiers, and how this release was made,"
             f" names the right row for {percent(reidentified)} of the persons."
         )
         allowed = manifest.method.get("bounds", {}).get("informed")
         if allowed is not None:
-            yield "How many rows are found", f"{found} The plan allows {allowed}."
+            yield "How many rows are found", f"{measured} The plan allows {allowed}."
         elif reidentified <= exact(self.delta, "delta"):
-            yield "How many rows are found", f"{found} Delta does not bound this."
+            yield "How many rows are found", f"{measured} Delta does not bound this."
         else:
             yield (
                 "Rows can be recognised",
                 (
-                    f"{found} Delta does not bound this: it bounds how much of one value may stem"
+                    f"{measured} Delta does not bound this: it bounds how much of one value may stem"
                     " from one person. Where it is too much, bound it by [method.bounds], or lower"
                     " delta."
                 ),

@@ -19,7 +19,7 @@ from phalanx.studio.place import Place
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
     """Every adversary, by the regulator's question that it answers, and what was found so far."""
     entries = place.up_to(series, number)
-    found = findings.kept(entries[-1], findings.ATTACK)
+    played = findings.kept(entries[-1], findings.ATTACK)
     has_original = {e.number: place.original_source(series, e.number) is not None for e in entries}
     return {
         "series": series,
@@ -27,7 +27,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "known": has_original[number],
         "unknown": [n for n, is_known in has_original.items() if not is_known],
         "questions": [
-            {"question": question, "asks": asks, "adversaries": _of(question, found)}
+            {"question": question, "asks": asks, "adversaries": _of(question, played)}
             for question, asks in QUESTIONS.items()
         ],
         "running": [
@@ -57,8 +57,8 @@ def _lines(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> list[s
     return [f"print(px.verify({folders!r}, ledger={shown(place, place.ledger_url())!r}).holds)"]
 
 
-def _of(question: str, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    by_name = {each["played"]: each for each in found}
+def _of(question: str, played: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    by_name = {each["played"]: each for each in played}
     adversaries = []
     for name in KNOWN:
         if question_of(name) != question:
@@ -104,21 +104,21 @@ def knowing(name: str, form: Mapping[str, str]) -> dict[str, Any]:
     is not given.
     """
     adversary = made(name)
-    said: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for one in _asked(adversary):
         text = form.get(f"asked.{one.name}")
         if text is None or (text := text.strip()) == _begins(adversary, one.name):
             continue
         if isinstance(getattr(adversary, one.name), tuple):
-            said[one.name] = [part.strip() for part in text.split(",") if part.strip()]
+            answers[one.name] = [part.strip() for part in text.split(",") if part.strip()]
         elif not text:
-            said[one.name] = one.default
+            answers[one.name] = one.default
         else:
-            said[one.name] = (
+            answers[one.name] = (
                 int(text) if text.isascii() and text.isdecimal() else windows.decimal(text)
             )
-    made(name, **said)
-    return said
+    made(name, **answers)
+    return answers
 
 
 def arguments(

@@ -60,8 +60,8 @@ _MOST_BARS: Final = 24
 
 def _part(steps: Sequence[str]) -> dict[str, int] | None:
     """How many of how many are done, where the last step says so."""
-    said = re.match(r"([0-9]+) of ([0-9]+) ", steps[-1]) if steps else None
-    return None if said is None else {"done": int(said[1]), "of": int(said[2])}
+    counts = re.match(r"([0-9]+) of ([0-9]+) ", steps[-1]) if steps else None
+    return None if counts is None else {"done": int(counts[1]), "of": int(counts[2])}
 
 
 def _picture(result: Mapping[str, Any]) -> str:
