@@ -14,6 +14,7 @@ import pytest
 from phalanx import demo
 from phalanx.cli.demo import _typed
 from phalanx.errors import ExtraError, ReleaseError
+from report.reader import Page
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "demo.svg"
 panel_is_there = pytest.mark.skipif(
@@ -83,6 +84,10 @@ def test_everything_is_verified_and_told(shown) -> None:
     assert found.report.is_relative_to(to)
     assert (to / "demo.db").is_file()
     assert len(list((to / "releases").glob("*-*"))) == 15
+    pages = sorted(page.name for page in found.report.parent.glob("*"))
+    assert pages == [f"{name}-5.html" for name in ("forgetting", "mondrian", "remembering")]
+    page = Page(found.report.read_text(encoding="utf-8")).text
+    assert re.search(r"The series so far.* 1 3,874 .* 5 4,", page)
     assert json.loads(json.dumps(found.to_json()))["methods"][2]["exposed_by_person"] == 0
 
 

