@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 
 import phalanx as px
 from phalanx.errors import ReleaseError
+from phalanx.estimators import draws
 from phalanx.estimators.draws import draw
 from phalanx.estimators.pooling import _quantile
 from support.estimator_cases import METHODS, people, published, schema
@@ -77,6 +78,22 @@ def test_a_drawn_table_fits_the_release(drawn) -> None:
         if name != "overlapping":
             assert outside(release, tables[0], absent or None)[0] == []
         assert answer is not None and Query is not None
+
+
+def test_what_the_model_learned_is_uncertain(drawn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each draw learns anew from boxes of random weight, and rows follow what it learned."""
+    release, _ = drawn("coarse")
+    weights, learned = draws._weights, []
+
+    def learning(*given):
+        learned.append(weights(*given))
+        return learned[-1]
+
+    monkeypatch.setattr(draws, "_weights", learning)
+    draw(release, 2, seed=4)
+    half = len(learned) // 2
+    pairs = list(zip(learned[:half], learned[half:], strict=True))
+    assert pairs and not any(np.allclose(one, other) for one, other in pairs)
 
 
 def test_rows_that_cannot_be_are_not_drawn(drawn) -> None:
