@@ -268,7 +268,7 @@ def demanded_sizes(
         dtype=np.int64,
     )[groups.cell_value]
     ids = {int(i): place for place, i in enumerate(groups.ids.to_list())}
-    row_of = {person: row for row, person in enumerate(known.everybody.to_list())}
+    row_of = {person: row for row, person in enumerate(known.people.to_list())}
     members: list[list[int]] = [[] for _ in range(len(groups))]
     for person, group in mapping.iter_rows():
         if group > 0:

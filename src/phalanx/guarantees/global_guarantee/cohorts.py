@@ -20,7 +20,7 @@ from phalanx.release.folder import Release
 Lasting = Callable[[pl.Series], Bools]
 """Which values are permanent."""
 
-_NOBODY = {"person": pl.Binary, "cohort": pl.Int64}
+_NONE = {"person": pl.Binary, "cohort": pl.Int64}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Known:
     the last time.
     """
 
-    persons: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_NOBODY))
+    persons: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_NONE))
     sizes: list[int] = field(default_factory=list)
     carriers: list[dict[str, int]] = field(default_factory=list)
 
