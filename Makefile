@@ -18,6 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
 BUDGET   ?= 230
+# These run others' programs in environments of their own, and have targets of their own.
+OUTSIDE  := $(addprefix experiments/,judges/% head_to_head/% nist/%)
 KERNELS  := $(shell grep -rlw njit src --include='*.py')
 # So many megabytes may an installation of the core have, with all that it needs.
 CORE_MB  := 700
@@ -27,7 +29,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables judges peers oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables judges peers nist oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -104,13 +106,16 @@ experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into exp
 	@$(BIN)/python experiments/page.py $(VARIANT)
 
 tables: $(VENV)/.locked  ## what each experiment prints by itself, one after the other
-	@set -e; for script in $(sort $(shell grep -l __main__ experiments/*/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(filter-out $(OUTSIDE),$(sort $(shell grep -l __main__ experiments/*/*.py))); do echo "== $$script"; $(BIN)/python $$script; done
 
 judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py
 
 peers: $(VENV)/.locked  ## all methods beside anonypyx, anjana and a synthesizer on one table; needs PHALANX_DATA
 	@$(BIN)/python experiments/head_to_head/head_to_head.py
+
+nist: $(VENV)/.locked  ## NIST's judge on draws of all methods; needs PHALANX_DATA and NIST='--excerpts FOLDER' (--write: into the pages)
+	@$(BIN)/python experiments/nist/nist.py $(NIST)
 
 oracle: $(VENV)/.locked  ## publish from every world: what who knows the method learns, as a table (ORACLE='--write METHOD': into its page)
 	@PYTHONPATH=tests $(BIN)/python -m worlds.table $(ORACLE)
@@ -119,7 +124,7 @@ docs: $(VENV)/.locked  ## the documentation as a site, into build/site; a warnin
 	@$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -c docs . build/site
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-pythons experiments/judges/.venv-judges experiments/head_to_head/.venv-peers build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-pythons experiments/judges/.venv-judges experiments/head_to_head/.venv-peers experiments/nist/.venv-nist build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp says that what it names is installed as pyproject.toml and requirements.lock now have it; a second run starts at once.
