@@ -95,7 +95,8 @@ def check_again(step: Step, *, folders: Sequence[str], ledger: str, digest: str)
     step("check")
     fields = verify(list(folders), ledger=ledger).to_json()
     failed = [check["name"] for check in fields["checks"] if not check["holds"]]
-    finding = {"checks": len(fields["checks"]), "failed": failed}
+    unmade = sum(check["holds"] and check["worst"] is None for check in fields["checks"])
+    finding = {"checks": len(fields["checks"]), "failed": failed, "unmade": unmade}
     findings.keep(folders[-1], digest, findings.CHECK, finding)
     return fields
 
