@@ -155,6 +155,29 @@ def test_a_full_disk_leaves_no_half_key(
     Ledger.open(url).close()
 
 
+def test_the_name_of_a_key_survives_a_power_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of a key is flushed once the key has its name, and the one above it once the folder
+    has its own.
+    """
+    folder = tmp_path / "keys"
+    real, flushed = os.fsync, []
+
+    def looking(handle: int) -> None:
+        own = os.fstat(handle)
+        flushed.extend(
+            (name, (folder / "ledger.key").exists())
+            for name in ("keys", ".")
+            if (tmp_path / name).is_dir() and os.path.samestat(own, (tmp_path / name).stat())
+        )
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", looking)
+    Keyring.create(folder / "ledger.key")
+    assert flushed == [(".", False), ("keys", True)]
+
+
 def test_another_process_was_faster(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where two make the key at once, both use the one that stands."""
     real = fcntl.flock

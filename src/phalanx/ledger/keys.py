@@ -132,7 +132,7 @@ def read_key(file: Path, *, of: str, remedy: str) -> bytes:
             " mode 0600."
         ) from None
     with os.fdopen(handle, "rb") as opened:
-        if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+        if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
             raise LedgerError(
                 f"the key file {file} can be read by others than its owner; run: chmod 600 {file}"
             )
@@ -197,15 +197,12 @@ def private_folder(folder: Path) -> None:
         return
     private_folder(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
-    if os.name == "posix":
-        folder.chmod(0o700)  # whatever the umask
+    folder.chmod(0o700)  # whatever the umask
     flush_folder(folder.parent)
 
 
 def flush_folder(folder: Path) -> None:
     """Make the names in a folder survive a power failure."""
-    if os.name != "posix":
-        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -231,7 +231,7 @@ def _text(marked: Mapping[str, Marked]) -> str:
         name: {"moves": m.moves, "releases": [list(pair) for pair in m.releases]}
         for name, m in sorted(marked.items())
     }
-    text = json.dumps({"format": _FORMAT, "series": series}, indent=1, allow_nan=False)
+    text = json.dumps({"format": _FORMAT, "series": series}, indent=1)
     return f"{text}\n{_sum(text)}\n"
 
 

@@ -100,7 +100,7 @@ def pack_groups(groups: pl.DataFrame) -> bytes:
         else 0
     )
     words = np.frombuffer(
-        keys.buffers()[2] or b"", dtype=np.uint64, count=2 * len(keys), offset=start
+        keys.buffers()[2] or b"", dtype=">u8", count=2 * len(keys), offset=start
     ).reshape(-1, 2)
     order = _order(words)
     persons = pa.FixedSizeBinaryArray.from_buffers(
@@ -117,11 +117,10 @@ def unpack_groups(content: bytes) -> pl.DataFrame:
 
 def _order(words: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The order of 16-byte keys; their first 8 bytes decide but for one pair in 2^64."""
-    first = words[:, 0].byteswap() if np.little_endian else words[:, 0]
+    first = words[:, 0].astype(np.uint64)
     order = np.argsort(first)
     if bool((first[order][1:] == first[order][:-1]).any()):
-        second = words[:, 1].byteswap() if np.little_endian else words[:, 1]
-        order = np.lexsort((second, first))
+        order = np.lexsort((words[:, 1], first))
     return order
 
 

@@ -124,8 +124,7 @@ def _make(path: Path, *, create: bool) -> None:
             " may be written."
         ) from None
     try:
-        if os.name == "posix":
-            os.fchmod(handle, 0o600)
+        os.fchmod(handle, 0o600)  # whatever the umask
     finally:
         os.close(handle)
 

@@ -121,8 +121,7 @@ class Outgoing:
         with os.fdopen(handle, "wb") as opened:
             out = cls(file, opened, key)
             try:
-                if os.name == "posix":
-                    os.fchmod(handle, 0o600)  # whatever the umask
+                os.fchmod(handle, 0o600)  # whatever the umask
                 opened.write(_FORMAT + _check_of(key))
                 yield out
             except BaseException as error:
