@@ -100,13 +100,12 @@ def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, D
     """Two decimals with the exact delta between them, at most 1e-25 of it apart."""
     added, removed = log_added(k, beta, epsilon), log_removed(k, beta, epsilon)
     doubt = 1e-4 * max(1.0, -added * 1e-6)
-    low, high = Decimal(0), Decimal(0)
+    bounds = []
     if added >= removed - doubt:
-        low, high = _narrowed(added_between, k, beta, epsilon)
+        bounds.append(_narrowed(added_between, k, beta, epsilon))
     if removed >= added - doubt:
-        other_low, other_high = _narrowed(removed_between, k, beta, epsilon)
-        low, high = max(low, other_low), max(high, other_high)
-    return low, high
+        bounds.append(_narrowed(removed_between, k, beta, epsilon))
+    return max(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def _narrowed(

@@ -65,15 +65,14 @@ class Verdict:
             return _shown(self.worst, up=not self.less_is_worse), _shown(
                 self.bound, up=not self.less_is_worse
             )
-        more_is_worse = (worst < bound) == self.holds
+        below = worst < bound
+        more_is_worse = below == self.holds
         for digits in _DIGITS:
             texts = (
                 _shown(self.worst, up=more_is_worse, digits=digits),
                 _shown(self.bound, up=not more_is_worse, digits=digits),
             )
-            if (Fraction(texts[0]) < Fraction(texts[1])) == (worst < bound) and texts[0] != texts[
-                1
-            ]:
+            if (Fraction(texts[0]) < Fraction(texts[1])) == below and texts[0] != texts[1]:
                 break
         return texts
 

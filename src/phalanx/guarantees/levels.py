@@ -2,7 +2,7 @@
 """Which promises a table keeps, whatever made it: its k, its l of every kind, its t."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from phalanx.exact import largest_ratio
 from phalanx.guarantees.entropy import effective_numbers
@@ -10,7 +10,7 @@ from phalanx.guarantees.l_diversity import recursive_ratio
 from phalanx.guarantees.t_closeness import farthest
 from phalanx.guarantees.views.groups import Groups, Published
 
-_MOST = 20
+_MOST: Final = 20
 """Recursive diversity is told up to this l."""
 
 
@@ -18,8 +18,8 @@ def levels(table: Published) -> dict[str, Any]:
     """The levels of a table, each the best that holds.
 
     ``rows``, ``groups``; ``k``; and with a sensitive attribute ``distinct_l``, ``frequency_l`` (a
-    fraction), ``entropy_l`` (rounded down at nine digits), ``recursive`` (for each l from 2: the
-    table is (c, l)-diverse for every c above this fraction), ``t_equal``, ``t_ordered``
+    fraction), ``entropy_l`` (rounded down at nine digits), ``recursive`` (for each l from 2 to
+    20: the table is (c, l)-diverse for every c above this fraction), ``t_equal``, ``t_ordered``
     (fractions), and ``t_hierarchical`` where the manifest has a hierarchy. Missing values are
     values.
     """

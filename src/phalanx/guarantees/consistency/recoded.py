@@ -137,7 +137,7 @@ class Images:
         cells = []
         for recoding in self.recodings:
             ends = self.table.select(recoding.columns)
-            different = ends.unique(maintain_order=True)
+            different = ends.unique()
             place = ends.join(
                 different.with_row_index(""),
                 on=recoding.columns,

@@ -67,7 +67,7 @@ class Exposed:
             whose[entry].astype(np.int64),
             numbered(cells.values, after.values)[cells.value[cell]],
         )
-        width = max(len(after.values), 1)
+        width = len(after.values)
         key = np.where((person >= 0) & (value >= 0), person * width + value, -1)
         pairs = pair_keys(before, width)
         at = np.minimum(np.searchsorted(pairs, key), max(len(pairs) - 1, 0))
@@ -107,7 +107,7 @@ class Exposed:
 
     def faults(self, before: Exposures, after: Exposures) -> Iterator[str]:
         """Pairs that are lost, invented, or carried on as less exposed than they are."""
-        width = max(len(after.values), 1)
+        width = len(after.values)
         pairs, pairs_before = pair_keys(after, width), pair_keys(before, width)
         if forgotten := int((self.key < 0).sum()):
             yield (
@@ -165,7 +165,7 @@ def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
         yield f"persons are carried {when} more than once"
     if carried.values.n_unique() < len(carried.values) or carried.values.null_count():
         yield f"values are carried {when} more than once"
-    if (np.diff(pair_keys(carried, max(len(carried.values), 1))) <= 0).any():
+    if (np.diff(pair_keys(carried, len(carried.values))) <= 0).any():
         yield f"pairs carried {when} are not in order, or twice"
     if len(carried.survival) and (carried.survival.min() < 0 or carried.survival.max() > SCALE):
         yield f"survival carried {when} is outside of 0 and 1"

@@ -140,11 +140,8 @@ class Cells:
         """
         where, there = place(Groups.of(release), mapping["group"])
         width = np.diff(self.starts[at])
-        row = (
-            np.flatnonzero(there & (width[where] > 0))
-            if len(width)
-            else np.zeros(0, dtype=np.int64)
-        )
+        row = np.flatnonzero(there)
+        row = row[width[where[row]] > 0]
         return row, where[row]
 
     def spread(self, at: int, person: Ints, where: Ints) -> tuple[Ints, Ints]:

@@ -43,7 +43,7 @@ class MUniqueness(FromFields):
         few, repeated = groups.distinct < self.m, groups.distinct < groups.sizes
         wrong = np.flatnonzero(few | repeated)
         shown = (
-            wrong[np.argsort(groups.distinct[wrong], kind="stable")][:10]
+            wrong[np.argsort(groups.distinct[wrong], kind="stable")]
             if len(wrong)
             else np.array([int(np.argmin(groups.distinct))])
         )

@@ -69,7 +69,7 @@ class Signatures:
         """The number of every owner's signature, shape (owners,): ``values`` (c,), by number, each
         at most once in the set of its ``owner`` (c,), which has one value at least.
         """
-        q = max(self.number_of_values, 1)
+        q = self.number_of_values
         values = np.sort(owner * q + values) % q  # by owner, then by number
         sizes = np.bincount(owner, minlength=owners)
         starts = np.cumsum(sizes) - sizes

@@ -270,9 +270,8 @@ class SlicedRecursive(FromFields):
 
     def _rough(self, some: Rough) -> Floats:
         tail = self._tail(some.owner, some.p, len(some.tuples))
-        return np.where(
-            tail > 0, some.largest / np.maximum(tail, np.finfo(np.float64).tiny), np.inf
-        )
+        with np.errstate(divide="ignore", over="ignore"):  # without a tail it is infinite
+            return some.largest / tail
 
     def _ratio(self, p: Distribution) -> Figure:
         falling = sorted(p.shares, reverse=True)

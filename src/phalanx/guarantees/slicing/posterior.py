@@ -186,11 +186,9 @@ class Rough:
     @cached_property
     def largest(self) -> Floats:
         """The largest p(t, s) of each tuple, shape (u,)."""
-        return (
-            np.maximum.reduceat(self.p, np.searchsorted(self.owner, np.arange(len(self.tuples))))
-            if len(self.tuples)
-            else np.zeros(0)
-        )
+        first = np.searchsorted(self.owner, np.arange(len(self.tuples)))
+        largest: Floats = np.maximum.reduceat(self.p, first)
+        return largest
 
     def summed(self, entries: Floats) -> Floats:
         """The sum of entries over each tuple, shape (u,)."""

@@ -126,10 +126,7 @@ class Groups:
     @cached_property
     def totals(self) -> Ints:
         """How often each value stands in the whole table, shape (q,)."""
-        length = 0 if self.values is None else len(self.values)
-        return np.bincount(self.cell_value, weights=self.cell_count, minlength=length).astype(
-            np.int64
-        )
+        return np.bincount(self.cell_value, weights=self.cell_count).astype(np.int64)
 
     @property
     def of_sets(self) -> bool:
