@@ -2,12 +2,15 @@
 """Binomial probabilities by floats and by decimals, and the threshold gamma."""
 
 import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.safe_sampling_delta import e_to
+from phalanx.accounting import binomials
 from phalanx.accounting.binomials import Gamma, log_pmf, log_tail, pmf, tail_between
 from phalanx.accounting.directed import downwards, log_of, logarithm, upwards
 
@@ -80,3 +83,14 @@ def test_all_or_none_of_rare_and_of_nearly_sure():
     assert log_pmf(3, 3, rare, sure) == log_pmf(3, 0, sure, rare) == 3 * math.log(rare)
     assert math.isclose(log_pmf(3, 0, rare, sure), -3e-12, rel_tol=1e-11)
     assert math.isclose(log_pmf(3, 3, sure, rare), -3e-12, rel_tol=1e-11)
+
+
+@pytest.mark.parametrize("far", [10**3, 10**6, 10**9, 10**14])
+def test_the_deviance_loses_no_digits_beside_the_mean(far):
+    """Of numbers of fifteen digits that differ by a few, x ln(x / mean) + mean - x is what is left
+    after nearly all of it cancels: as 60 digits have it.
+    """
+    x, mean = 10**15, 10**15 + far
+    with localcontext(Context(prec=60)):
+        true = x * (Decimal(x) / mean).ln() + far
+    assert binomials._deviance(x, float(mean)) == pytest.approx(float(true), rel=1e-12)

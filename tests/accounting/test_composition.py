@@ -219,6 +219,17 @@ def test_theorem_accounting_composes_any_mechanism():
     assert cost.epsilon_at(0.2) == pytest.approx(2 * e + math.log1p(-lost / both), rel=1e-6)
 
 
+def test_addition_bounds_epsilon_only_at_its_own_delta():
+    """At the delta of plain addition a release costs its epsilon and no digit more; at a smaller one
+    that epsilon is too little.
+    """
+    promise = PROMISES[1]
+    cost, less = together(promise, 1), promise.delta * 0.75
+    assert cost.epsilon_at(promise.delta) == 0.2
+    more = cost.epsilon_at(less)
+    assert more > 0.2 and cost.delta_at(0.2) > less >= cost.delta_at(more)
+
+
 def test_no_delta_too_small():
     """Below what some release shows for certain there is no epsilon; a large delta needs none."""
     cost = together(PROMISES[0], 2)

@@ -349,6 +349,7 @@ def test_at_the_very_delta_decimals_decide(k):
         ({"epsilon": 1, "delta": 0}, "delta must be above 0 and below 1"),
         ({"epsilon": 1, "k": 0}, "k must be a whole number"),
         ({"epsilon": 1, "k": True}, "k must be a whole number"),
+        ({"epsilon": 1, "k": 2**60 + 1}, r"a k above 2\*\*60"),
         ({"epsilon": 1, "beta": 1.0, "k": 5}, "beta must be above 0 and below 1"),
         ({"epsilon": 1, "beta": 0.7, "k": 50}, r"beta of at most 0\.632120558828557"),
         ({"epsilon": 1, "delta": 1e-6, "beta": 0.5, "k": 10}, "take k = 4"),

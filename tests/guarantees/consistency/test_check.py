@@ -275,6 +275,7 @@ def test_chain(tmp_path):
     alone = verify([two])[0]
     assert alone.holds
     assert "not checked: whether it follows on release 1" in alone.note
+    assert "whether it follows" not in verify([one])[0].note
     assert "its digest differs" in notes([one, Release.read(made(tmp_path / "2a", 2, "0" * 64))])
     assert "does not name the release before it" in notes([Release.read(made(tmp_path / "2b", 2))])
     assert "names a release before it" in notes(

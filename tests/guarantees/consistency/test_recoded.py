@@ -5,6 +5,8 @@ whatever is not so is found.
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -14,6 +16,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.consistency import recoded
 from phalanx.guarantees.consistency.recoded import Images, cell_faults
+from phalanx.guarantees.consistency.recodings import Banded
 from phalanx.guarantees.truth import check as truth
 from phalanx.release.forms.recoded import Recoded
 from support.perturbed_cases import of_form
@@ -252,6 +255,16 @@ BROKEN = [
     "an attribute without a recoding", "a recoding too many", "a word that is no choice", "a level too high", "no level", "bands at level 0",
     "bands above their top", "nodes above their root", "a level below 0", "widths that do not nest", "a key that nobody knows",
 ]  # fmt: skip
+
+
+def test_bands_share_places_just_where_they_share_numbers():
+    """Bands of 10 and of 20 beside each other and in each other, and the top, where all are."""
+    ends = [(0, 10), (10, 20), (0, 20), (-20, 0), (-10, 0), (None, None)]
+    cells = pl.DataFrame(ends, schema=["a_low", "a_high"], orient="row")
+    low, high = Banded("a", (Fraction(10), Fraction(20)), None).places(cells)
+    for (i, one), (j, other) in product(enumerate(ends), repeat=2):
+        meet = None in (*one, *other) or max(one[0], other[0]) < min(one[1], other[1])
+        assert (max(low[i], low[j]) <= min(high[i], high[j])) == meet
 
 
 @pytest.mark.parametrize("what", BROKEN)

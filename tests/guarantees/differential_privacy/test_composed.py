@@ -217,7 +217,8 @@ def test_rounding_never_helps():
         return losses.mass[max(0, place - losses.first) :].sum() + losses.infinite
 
     assert all(above(cut, place) >= above(exact, place) * (1 - 1e-12) for place in range(-400, 400))
-    assert Losses.of(Fraction(1), 0, np.array([1e-200, 1.0]), 0.0).infinite > 0
+    faint = Losses.of(Fraction(1), 0, np.array([1e-200, 1.0]), 0.0)
+    assert faint.infinite > 1e-200 and faint.mass.tolist() == [0, 1]
 
 
 def test_a_lower_curve_is_seen(monkeypatch):

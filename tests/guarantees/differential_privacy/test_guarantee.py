@@ -412,6 +412,24 @@ def test_the_scheme_costs_its_part(tmp_path):
     assert not found.holds
 
 
+def test_what_no_file_shows_of_the_scheme_is_said(tmp_path):
+    """Of a scheme that was fixed, that it never saw the table; of one that was chosen, what that
+    cost.
+    """
+    promise = DifferentialPrivacy(
+        epsilon="1.5", delta="1e-3", k=10, beta="0.2", epsilon_scheme="0.5"
+    )
+    fixed = made()
+    chosen = fixed.with_scheme("levels", fixed.form.scheme["attributes"])
+    for name, one, said in (
+        ("fixed", fixed, "the scheme never saw the table"),
+        ("chosen", chosen, "the choice of the scheme cost no more than epsilon_scheme = 0.5"),
+    ):
+        last = promise.check(one.written(tmp_path / name))[-1]
+        assert (last.holds, last.worst) == (True, None)
+        assert last.note == f"not checked: no file shows that {said}"
+
+
 def test_what_takes_too_long_is_refused(tmp_path, monkeypatch):
     """A delta that cannot be reckoned is not believed."""
     monkeypatch.setattr(hockey_stick, "MOST_STEPS", 50)

@@ -3,6 +3,8 @@
 never below the true ones.
 """
 
+import math
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
@@ -251,6 +253,28 @@ def test_it_is_little_work(k, beta, epsilon):
 
     assert lines(reckon) < 10**6
     assert all(bound.whole for bound in found)
+
+
+@pytest.mark.parametrize(("x", "beta"), [("1/3", "1/10"), ("3/4", "1/2"), ("1/50", "1/25")])
+@pytest.mark.parametrize("n", [9, 64, 400])
+def test_a_walk_does_not_end_while_a_larger_delta_may_come(n, x, beta):
+    """What Chernoff leaves, ``top_x(n) exp(-(n + 1) KL(x || beta))``, to 60 digits: a hundredth less
+    than that is no reason to end, four times as much is.
+    """
+    x, beta = Fraction(x), Fraction(beta)
+    top = max(math.comb(n, j) * x**j * (1 - x) ** (n - j) for j in range(n + 1))
+    with localcontext(Context(prec=60)):
+        fading = sum(
+            share * (ratio.numerator / Decimal(ratio.denominator)).ln()
+            for share, ratio in (
+                (x.numerator / Decimal(x.denominator), x / beta),
+                ((1 - x).numerator / Decimal(x.denominator), (1 - x) / (1 - beta)),
+            )
+        )
+        left = top * Fraction((-(n + 1) * fading).exp())
+    below = hockey_stick._divergence(x, beta)
+    assert not hockey_stick._is_over(n, x, left * Fraction(99, 100), below)
+    assert hockey_stick._is_over(n, x, 4 * left, below)
 
 
 def test_a_walk_that_is_too_long_is_given_up(monkeypatch):

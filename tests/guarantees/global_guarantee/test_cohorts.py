@@ -3,13 +3,16 @@
 what is said about it.
 """
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 
 from naive import global_guarantee as naive
 from phalanx.guarantees.global_guarantee import cohorts
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
-from support.shown import evidence_of, releases_of
+from support.shown import evidence_of, mapping, releases_of
 
 V, W, BOTH, NONE = frozenset("v"), frozenset("w"), frozenset("vw"), frozenset()
 PROMISE = GlobalGuarantee(2, permanent=["v", "w"])
@@ -204,3 +207,14 @@ def test_the_slow_twin_agrees(seed):
                     counts |= {len(groups): invented} if invented > 0 else {}
             series.append(release(*groups, ("yz", [NONE, NONE]), counterfeits=counts))
         assert (faults(series) == []) == naive.cohorts_are_kept(series, "vw")
+
+
+def test_groups_that_are_no_numbers_are_nobodys():
+    """Ids that are text are told as groups without their persons, and raise nothing."""
+    (founded,) = releases_of([FOUNDED])
+    table = founded.form.table.with_columns(group=pl.lit("one"))
+    named = replace(founded, form=replace(founded.form, table=table))
+    faults = list(cohorts.faults([named], {1: mapping(FOUNDED.groups)}, PROMISE.lasts))
+    assert faults == [
+        "release 1: group -1 is a new cohort of 0 person(s) and has 4 row(s), 0 of them counterfeit"
+    ]

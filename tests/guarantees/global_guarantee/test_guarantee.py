@@ -203,6 +203,26 @@ def test_the_worst_is_not_whom_most_groups_link():
     assert found.worst == max(naive.ever_linked(series, permanent="v", of_sets=True).values())
 
 
+def test_shares_beside_a_single_permanent_value_are_multiplied():
+    """Where a row holds one value, two releases that link a quarter each leave nine sixteenths, in
+    a group with a permanent value as in any other.
+    """
+    series = [naive.Shown({1: [frozenset("v"), S, NONE, NONE]}, dict.fromkeys("abcd", 1))] * 2
+    found = checked(GlobalGuarantee(2, permanent=["v"]), series)[EVER]
+    assert found.worst == Fraction(7, 16)
+    assert found.worst == max(naive.ever_linked(series, without="v").values())
+
+
+def test_a_release_without_rows_links_nobody():
+    """Whoever a mapping places there is told, and the releases before it count as they did."""
+    series = [
+        naive.Shown({1: [S, NONE]}, dict.fromkeys("ab", 1)),
+        naive.Shown({}, dict.fromkeys("ab", 1)),
+    ]
+    found = checked(GlobalGuarantee(2), series)
+    assert (found[PERSONS].holds, found[EVER].worst) == (False, Fraction(1, 2))
+
+
 @pytest.mark.parametrize("first", [1, 2])
 def test_the_worst_of_all_parts(monkeypatch, first):
     """Where persons are looked at one after the other, the worst of all is told, be it the first
@@ -234,6 +254,17 @@ def test_values_of_different_types_are_the_same():
             if "ever" in v.name
         ]
         assert ever.worst == Fraction(3, 4)
+
+
+def test_no_value_is_lost_among_types():
+    """Values of one type stay what they are; of several they are text, or floats where they are
+    numbers and some of them are.
+    """
+    wide, narrow = pl.Series([2**40, 5]), pl.Series([7, None], dtype=pl.Int16)
+    assert breach._union([wide, wide, pl.Series([], dtype=pl.String)]).to_list() == [5, 2**40]
+    assert breach._union([wide, narrow]).to_list() == [str(2**40), "5", "7"]
+    assert breach._union([narrow, pl.Series(["x", "7"])]).to_list() == ["7", "x"]
+    assert breach._union([narrow, pl.Series([1.5])]).to_list() == [1.5, 7.0]
 
 
 def test_what_cannot_be_checked_is_said():
@@ -349,6 +380,17 @@ def test_wrong_mappings(how):
 
     assert not found.holds
     assert said in found.note
+
+
+def test_eight_faults_are_shown():
+    """Of ten wrong mappings eight are told, and that there are two more."""
+    few = mapping({p: g for p, g in TRUE.groups.items() if p != "a"})
+    evidence = Evidence(groups=dict.fromkeys(range(1, 11), few))
+    found = checked(GlobalGuarantee(2), [TRUE] * 10, evidence=evidence)[PERSONS]
+    assert (found.holds, found.worst) == (False, 10)
+    told = found.note.split("; ")
+    assert [text[:10] for text in told[:8]] == [f"release {i}:" for i in range(1, 9)]
+    assert told[8:] == ["and 2 more"]
 
 
 def test_group_0_is_nobodys():

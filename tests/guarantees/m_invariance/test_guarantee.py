@@ -166,8 +166,12 @@ def test_the_diverse_second_release_is_refused_for_bob():
 def test_files_alone():
     """Without evidence the parts that need it say so, and hold nothing against the release."""
     found = verdicts_of([release_of(1, T1, G1), release_of(2, T2, G2)])
-    for part in ("persons and groups", "signatures by person", "candidate sets by box"):
-        assert (found[part].holds, found[part].worst) == (True, None)
+    for part, bound in (
+        ("persons and groups", 0),
+        ("signatures by person", 1),
+        ("candidate sets by box", 2),
+    ):
+        assert (found[part].holds, found[part].worst, found[part].bound) == (True, None, bound)
         assert found[part].note.startswith("not checked: ")
         assert "1, 2" in found[part].note
 

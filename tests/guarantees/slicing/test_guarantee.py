@@ -337,6 +337,25 @@ def test_what_is_reached_exactly_is_kept():
     assert not any(guarantee.check(form)[0].holds for guarantee in broken)
 
 
+def test_a_bucket_with_just_enough_values_keeps_it_by_itself():
+    """Only the bucket with one value is counted as one that does not."""
+    rows = [{"a": 1, "s": "flu"}, {"a": 1, "s": "gout"}, {"a": 2, "s": "rash"}]
+    (verdict,) = SlicedDistinct(l=2).check(publish(rows, (("a",), ("s",)), [0, 0, 1]).form)
+    assert (verdict.holds, verdict.worst) == (False, 1)
+    assert verdict.note.startswith("1 of 2 parts of buckets do not keep it by themselves")
+
+
+@pytest.mark.parametrize("distance", ["equal", "ordered"])
+def test_a_bucket_at_just_the_distance_keeps_it_by_itself(distance):
+    """Of six rows four have the flu: a bucket of two with the flu is a third away from that, and the
+    other bucket a sixth.
+    """
+    rows = [{"a": 1, "s": "flu"}] * 4 + [{"a": 1, "s": "gout"}] * 2
+    form = publish(rows, (("a",), ("s",)), [0, 0, 1, 1, 1, 1]).form
+    (verdict,) = SlicedCloseness(t=Fraction(1, 6), distance=distance).check(form)
+    assert verdict.note.startswith("1 of 2 parts of buckets do not keep it by themselves")
+
+
 def test_the_bucket_that_a_verdict_shows_is_one_of_the_worst_tuple():
     """The worst case names a bucket that breaks the promise by itself and that the worst tuple
     matches, however the buckets are numbered.

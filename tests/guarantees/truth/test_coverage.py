@@ -54,3 +54,28 @@ def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
         " person(s) of the original table fit no group, and 0 can be suppressed by the number of"
         " rows"
     )
+
+
+def test_who_has_no_value_fits_a_row_without_one() -> None:
+    """A missing value is looked for among those of the release as any other is."""
+    schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill", missing="value")
+    people = PEOPLE.with_columns(ill=pl.Series([None, "a"], dtype=pl.String))
+    release = px.publish(people, schema, px.Mondrian(k=2))
+    own = coverage.check(release, Microdata.encode(people, schema), hides_values=False)
+    assert (own.worst, own.holds) == (0, True)
+    other = coverage.check(release, Microdata.encode(PEOPLE, schema), hides_values=False)
+    assert other.note.startswith("1 row(s) fit nobody in the original table")
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_one_person_too_many_outside_is_told(more: int) -> None:
+    """Of a release of two persons, aged 30 to 40, one of whom is 50 in the table: nobody fits that
+    one's place, and only a table with a person more leaves room for somebody suppressed.
+    """
+    release = px.publish(PEOPLE, SCHEMA, px.Mondrian(k=2))
+    ages, ills = [30, 40, 50], ["a", "b", "a"]
+    other = pl.DataFrame({"who": [1, 2, 3], "age": ages, "ill": ills})
+    microdata = Microdata.encode(other.tail(2 + more), SCHEMA)
+    verdict = coverage.check(release, microdata, hides_values=False)
+    said = "1 person(s) of the original table fit no group, and 0 can be suppressed"
+    assert (said in verdict.note) == (more == 0)

@@ -102,6 +102,22 @@ def test_boxes_without_a_cut():
     assert box_of(np.zeros((2, 2), dtype=np.int64), low[:0], high[:0]).tolist() == [-1, -1]
 
 
+def test_a_cut_leaves_few_boxes_on_either_side():
+    """No side of a cut has more than four fifths of the boxes, or the search would go on for long;
+    and where nine of ten begin and end together, there is no cut.
+    """
+    cuts = 0
+    for seed in range(60):
+        _, low, high = some_boxes(seed)
+        if len(low) and (cut := box_search._cut(low, high)):
+            at, value = cut
+            cuts += 1
+            assert 5 * max((low[:, at] < value).sum(), (high[:, at] >= value).sum()) <= 4 * len(low)
+    assert cuts > 20
+    alike = np.array([[0]] * 9 + [[5]])
+    assert box_search._cut(alike, alike) is None
+
+
 def test_a_box_with_crossed_ends_holds_nothing():
     """A value that nobody has in the domain stands as ends that are crossed, and holds no point."""
     assert box_of(

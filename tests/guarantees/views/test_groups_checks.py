@@ -244,6 +244,12 @@ def test_levels_are_the_best_that_hold(rows):
     assert found["t_ordered"] == naive.distance_ordered(groups, values, domain)
 
 
+def test_recursive_diversity_is_told_up_to_20():
+    """Of 25 values that a group has once each, the largest is as frequent as the 26 - l last."""
+    table = Foreign.read(pl.DataFrame({"g": [1] * 25, "s": range(25)}), quasi=["g"], sensitive="s")
+    assert levels(table)["recursive"] == {l: Fraction(1, 26 - l) for l in range(2, 21)}
+
+
 def test_huge_products_stay_exact(monkeypatch):
     """Where 64 bits could overflow, Python integers give the same distances."""
     form = form_of([1, 1, 1, 2, 2, 3], ["a", "b", "b", "c", None, "a"], TREE)

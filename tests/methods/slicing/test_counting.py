@@ -165,3 +165,11 @@ def test_what_the_files_alone_show():
         microdata={1: fakes.microdata.take(np.array([*range(fakes.microdata.rows), 0]))}
     )
     assert not SlicedCounting(l=2).check(fakes.release, (), more)[0].holds
+
+
+def test_what_is_likely_is_told_to_a_ten_thousandth():
+    """Two of three in one bucket have the flu, so that anybody there has it with two thirds."""
+    rows = [{"a": 1, "s": "flu"}, {"a": 2, "s": "flu"}, {"a": 3, "s": "gout"}]
+    case = publish(rows, (("a",), ("s",)), [0, 0, 0])
+    (verdict,) = SlicedCounting(l=2).check(case.release, (), case.original)
+    assert (verdict.holds, verdict.worst) == (False, Fraction(6667, 10_000))
