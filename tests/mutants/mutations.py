@@ -40,6 +40,7 @@ _NOT_SWAPPED = {
     "minimum",
     "maximum",
     "samestat",
+    "compare_digest",
     "not_equal",
     "gcd",
     "array_equal",
