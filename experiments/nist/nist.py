@@ -183,6 +183,9 @@ def judge(python: Path, files: Path, excerpts: Path, data: Path, reports: Mappin
 
 def row(name: str, figures: Mapping[str, Any]) -> str:
     """One line of the table."""
+    if "refused" in figures:
+        why = f"not judged: SDNist refuses {', '.join(figures['refused'])}"
+        return f"| {name} | {figures['rows']:,} | {why} |{' |' * (len(HEADER) - 3)}"
     cells = [
         name, f"{figures['rows']:,}", figures["k_marginal"], f"{figures['as_a_sample_of']} %",
         f"{figures['pmse']:.4f}", f"{figures['impossible_age']:,}",
