@@ -95,10 +95,8 @@ def in_own_bucket(t, buckets, values, sensitive, l):
     return all(share * l <= 1 for share in beside(t, met[0], values, sensitive).values())
 
 
-def halves(bucket, rows, places, how):
-    """All cuts of a bucket that Mondrian tries, in its order: of each attribute, the widest first,
-    behind the rows that have its median, before them, and through them.
-    """
+def halves(bucket, rows, places, relaxed):
+    """All cuts of a bucket that Mondrian tries, in its order."""
     spread = []
     for a in range(len(places)):
         low, high = min(rows[i][a] for i in bucket), max(rows[i][a] for i in bucket)
@@ -106,64 +104,36 @@ def halves(bucket, rows, places, how):
             spread.append((-(places[a][high] - places[a][low]), a))
     for _, a in sorted(spread):
         ordered = sorted(bucket, key=lambda i: rows[i][a])
+        if relaxed:
+            yield ordered[: len(bucket) // 2], ordered[len(bucket) // 2 :]
+            continue
         median = rows[ordered[(len(bucket) - 1) // 2]][a]
-        strict = [sum(rows[i][a] <= last for i in bucket) for last in (median, median - 1)]
-        even = [len(bucket) // 2]
-        for size in {"strict": strict, "relaxed": even, "either": strict + even}[how]:
-            sides = ordered[:size], ordered[size:]
-            yield exchanged(bucket, sides[0]) if how == "strict" else sides
-
-
-def exchanged(bucket, left):
-    """Both sides of a strict cut, in the order in which rows stand once those on the wrong side have
-    changed places, the first with the first.
-    """
-    here, there = bucket[: len(left)], bucket[len(left) :]
-    to_left = iter([i for i in there if i in left])
-    to_right = iter([i for i in here if i not in left])
-    return (
-        [i if i in left else next(to_left) for i in here],
-        [next(to_right) if i in left else i for i in there],
-    )
-
-
-def cuts(rows, places, holds, how):
-    """The buckets before the first cut and after every one for which ``holds(left, right, after)``;
-    the smaller half is cut before the larger, of equal halves the right one. ``either``: strictly
-    first, and then each of the buckets that are left.
-    """
-    history = [[list(range(len(rows)))]]
-    for way in ("strict", how) if how == "either" else (how,):
-        for whole in history[-1]:
-            waiting = [whole]
-            while waiting:
-                bucket = waiting.pop()
-                for left, right in halves(bucket, rows, places, way):
-                    at = history[-1].index(bucket)
-                    after = [*history[-1][:at], left, right, *history[-1][at + 1 :]]
-                    if left and right and holds(left, right, after):
-                        history.append(after)
-                        waiting += [right, left] if len(left) < len(right) else [left, right]
-                        break
-    return history
-
-
-def local_cuts(rows, places, values, principle, how):
-    """The buckets, where a cut is made if both halves' values keep the principle."""
-
-    def holds(left, right, _):
-        return all(principle([values[i] for i in side]) for side in (left, right))
-
-    return cuts(rows, places, holds, how)[-1]
-
-
-def exact_cuts(rows, places, values, sensitive, l, how, *, least=1, keeps=over_all_buckets):
-    """The buckets before the first cut and after every one that is kept."""
-    tuples = sorted(set(values))
-
-    def holds(left, right, after):
-        return min(len(left), len(right)) >= least and all(
-            keeps(t, after, values, sensitive, l) for t in tuples
+        below, equal = (
+            [i for i in bucket if rows[i][a] < median],
+            [i for i in bucket if rows[i][a] == median],
         )
+        for left in (below + equal, below):
+            yield [i for i in bucket if i in left], [i for i in bucket if i not in left]
 
-    return cuts(rows, places, holds, how)
+
+def exact_cuts(
+    rows, places, values, sensitive, l, *, least=1, relaxed=False, keeps=over_all_buckets
+):
+    """The buckets before the first cut and after every one that is kept; the smaller half is cut
+    before the larger, of equal halves the right one.
+    """
+    tuples = sorted(set(values))
+    buckets = [list(range(len(rows)))]
+    history, waiting = [buckets], [buckets[0]]
+    while waiting:
+        bucket = waiting.pop()
+        for left, right in halves(bucket, rows, places, relaxed):
+            after = [b for b in buckets if b is not bucket] + [left, right]
+            if min(len(left), len(right)) >= least and all(
+                keeps(t, after, values, sensitive, l) for t in tuples
+            ):
+                buckets = after
+                history.append(buckets)
+                waiting += [right, left] if len(left) < len(right) else [left, right]
+                break
+    return history

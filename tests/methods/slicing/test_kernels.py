@@ -17,7 +17,7 @@ from naive import mondrian, slicing
 from phalanx.kernels import rule as kernel
 from phalanx.kernels.rule import Rule
 from phalanx.methods.mondrian.kernels import cutting
-from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT
+from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT
 from phalanx.methods.slicing.kernels import diversity_check, tuple_partition
 from phalanx.methods.slicing.kernels.diversity_check import Tuples
 from phalanx.methods.slicing.kernels.halves import Cells, keeps
@@ -109,16 +109,13 @@ class Asked(NamedTuple):
     how: int
 
 
-WAYS = {"strict": STRICT, "relaxed": RELAXED, "either": EITHER}
-
-
 def rule(
-    n: int, *, l: Fraction = Fraction(1), least: int = 1, how: str = "strict", **more: Any
+    n: int, *, l: Fraction = Fraction(1), least: int = 1, relaxed: bool = False, **more: Any
 ) -> Asked:
     """``l`` as a largest share, and ``more`` of the rule's fields."""
     of_rows = kernel.of_size(least)._replace(rows=n, diversity=kernel.FREQUENCY)
     of_l = of_rows._replace(l_num=l.numerator, l_den=l.denominator)
-    return Asked(of_l._replace(**more), WAYS[how])
+    return Asked(of_l._replace(**more), RELAXED if relaxed else STRICT)
 
 
 ABOVE_BY_ROWS = (186, 335, 371)
@@ -177,14 +174,14 @@ def eligible(table: Table, l: Fraction) -> bool:
     )
 
 
-def compare(table: Table, l: Fraction, least: int, how: str, cut: Any = None) -> int:
+def compare(table: Table, l: Fraction, least: int, relaxed: bool, cut: Any = None) -> int:
     """After every cut: buckets, matching buckets, their weights and p(t, s) are those computed from
     scratch; returns the number of cuts.
     """
     history = slicing.exact_cuts(
-        table.rows, table.places, table.values, table.sensitive, l, least=least, how=how
+        table.rows, table.places, table.values, table.sensitive, l, least=least, relaxed=relaxed
     )
-    asked = rule(len(table.rows), l=l, least=least, how=how)
+    asked = rule(len(table.rows), l=l, least=least, relaxed=relaxed)
     for limit, expected in [*enumerate(history), (-1, history[-1])]:
         buckets, weights = exact(table, asked, limit, cut)
         assert sets(buckets) == sets(expected)
@@ -218,17 +215,17 @@ fractions = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @given(tables(), fractions, st.integers(1, 4))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_the_exact_check_is_that_from_scratch_after_every_cut(
-    how: str, table: Table, l: Fraction, least: int
+    relaxed: bool, table: Table, l: Fraction, least: int
 ) -> None:
     """Buckets, matching buckets, weights and p(t, s) are the twin's after each cut, and no p(t, s)
     is above 1/l, in fractions.
     """
     if eligible(table, l):
-        compare(table, l, least, how)
+        compare(table, l, least, relaxed)
 
 
 def test_generated_tables_are_cut_often_and_need_all_buckets() -> None:
@@ -240,8 +237,8 @@ def test_generated_tables_are_cut_often_and_need_all_buckets() -> None:
         table, l = generated(seed), Fraction(3, 2)
         if not eligible(table, l):
             continue
-        cuts += compare(table, l, 2, "relaxed")
-        buckets, _ = exact(table, rule(24, l=l, least=2, how="relaxed"))
+        cuts += compare(table, l, 2, True)
+        buckets, _ = exact(table, rule(24, l=l, least=2, relaxed=True))
         principle = slicing.locally(mondrian.frequency(l))
         needed += not all(
             principle([(table.values[i][-1], table.sensitive[i]) for i in bucket])
@@ -251,11 +248,11 @@ def test_generated_tables_are_cut_often_and_need_all_buckets() -> None:
     assert needed > 5
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @given(tables(most=40), fractions, st.integers(1, 4))
 @settings(max_examples=150, deadline=None)
 def test_the_local_check_makes_the_buckets_of_the_twin(
-    how: str, table: Table, l: Fraction, least: int
+    relaxed: bool, table: Table, l: Fraction, least: int
 ) -> None:
     """Row by row; and each candidate's p(t, s), fake ones included, is at most 1/l, in
     fractions.
@@ -263,14 +260,14 @@ def test_the_local_check_makes_the_buckets_of_the_twin(
     if not eligible(table, l):
         return
     pairs: Any = [(value[-1], s) for value, s in zip(table.values, table.sensitive, strict=True)]
-    expected = slicing.local_cuts(
+    expected = mondrian.groups_of(
         table.rows,
         table.places,
         pairs,
         slicing.locally(mondrian.frequency(l), least),
-        how=how,
+        relaxed=relaxed,
     )
-    found = local(table, rule(len(table.rows), l=l, least=least, how=how))
+    found = local(table, rule(len(table.rows), l=l, least=least, relaxed=relaxed))
     assert sets(found) == sets(expected)
     fakes = {
         (*own[:-1], other[-1])
@@ -280,27 +277,6 @@ def test_the_local_check_makes_the_buckets_of_the_twin(
         assert all(
             p * l <= 1 for p in slicing.posterior(t, found, table.values, table.sensitive).values()
         )
-
-
-@pytest.mark.parametrize("check", [local, exact])
-@given(tables(most=40), fractions, st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
-def test_cut_strictly_first_buckets_are_parts_of_strict_ones(
-    check: Any, table: Table, l: Fraction, least: int
-) -> None:
-    """Cuts through equal values are made where no strict one is left, so that no bucket is wider
-    than the strict one that its rows are in.
-    """
-    if not eligible(table, l):
-        return
-    strict, either = (
-        sets(found[0] if check is exact else found)
-        for found in (
-            check(table, rule(len(table.rows), l=l, least=least, how=how))
-            for how in ("strict", "either")
-        )
-    )
-    assert all(any(part <= whole for whole in strict) for part in either)
 
 
 HALF = {"t_num": 1, "t_den": 2}
@@ -322,14 +298,14 @@ RULES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize(
     ("more", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
 )
 @given(tables(most=40, values=3), st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_the_local_check_knows_every_rule(
-    more: Any, meaning: Any, how: str, table: Table, least: int
+    more: Any, meaning: Any, relaxed: bool, table: Table, least: int
 ) -> None:
     """Distinct, entropy and recursive diversity and closeness to the table hold beside each q, as
     the twin says; and for the table as one bucket.
@@ -348,22 +324,22 @@ def test_the_local_check_knows_every_rule(
     totals = np.bincount(sensitive).astype(np.int64)
     nodes = np.arange(len(totals), dtype=np.int32)[None, :]
     of_table = {"totals": totals, "nodes": nodes, "node_totals": totals[None, :].copy()}
-    asked = rule(len(table.rows), least=least, how=how, **more, **of_table)
+    asked = rule(len(table.rows), least=least, relaxed=relaxed, **more, **of_table)
     cells = table.cells()
     pairs: Any = [(value[-1], s) for value, s in zip(table.values, sensitive, strict=True)]
     whole = bool(keeps(cells.of_row[None, :], cells, asked.rule))
     assert whole == slicing.locally(principle)(pairs)
     if whole:
-        expected = slicing.local_cuts(
-            table.rows, table.places, pairs, slicing.locally(principle, least), how=how
+        expected = mondrian.groups_of(
+            table.rows, table.places, pairs, slicing.locally(principle, least), relaxed=relaxed
         )
         assert sets(local(table, asked)) == sets(expected)
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @given(tables(most=40), fractions, st.integers(1, 4))
 @settings(max_examples=100, deadline=None)
-def test_every_column_alike(how: str, table: Table, l: Fraction, least: int) -> None:
+def test_every_column_alike(relaxed: bool, table: Table, l: Fraction, least: int) -> None:
     """Where no attribute is sensitive, each bucket has each column's values at most 1/l of the
     time, and the buckets are the twin's.
     """
@@ -388,9 +364,9 @@ def test_every_column_alike(how: str, table: Table, l: Fraction, least: int) -> 
         starts.astype(np.int64),
     )
     values: Any = table.values
-    expected = slicing.local_cuts(table.rows, table.places, values, principle, how=how)
+    expected = mondrian.groups_of(table.rows, table.places, values, principle, relaxed=relaxed)
     assert sets(
-        local(table, rule(len(table.rows), l=l, least=least, how=how), checks=checks)
+        local(table, rule(len(table.rows), l=l, least=least, relaxed=relaxed), checks=checks)
     ) == sets(expected)
 
 
@@ -424,10 +400,10 @@ def test_a_twin_that_forgets_other_matching_buckets_is_told_apart() -> None:
                 table.values,
                 table.sensitive,
                 l,
-                how="relaxed",
+                relaxed=True,
                 keeps=slicing.in_own_bucket,
             )
-            different += sets(wrong[-1]) != sets(exact(table, rule(24, l=l, how="relaxed"))[0])
+            different += sets(wrong[-1]) != sets(exact(table, rule(24, l=l, relaxed=True))[0])
     assert different > 5
 
 
@@ -440,7 +416,7 @@ def test_tuples_may_be_asked_to_keep_it_in_each_bucket() -> None:
         table, l = generated(seed), Fraction(3, 2)
         if not eligible(table, l):
             continue
-        asked, tuples = rule(24, l=l, least=2, how="relaxed"), sorted(set(table.values))
+        asked, tuples = rule(24, l=l, least=2, relaxed=True), sorted(set(table.values))
         assert sets(exact(table, asked, in_each=tuples)[0]) == sets(local(table, asked))
         buckets, _ = exact(table, asked, in_each=tuples[::2])
         assert all(
@@ -469,7 +445,7 @@ def test_weighing_by_shares_alone_is_told_apart() -> None:
             table.sensitive,
             l,
             least=2,
-            how="relaxed",
+            relaxed=True,
             keeps=slicing.by_shares_alone,
         )[-1]
         by_rows = [
@@ -478,8 +454,8 @@ def test_weighing_by_shares_alone_is_told_apart() -> None:
             for p in slicing.posterior(t, wrong, table.values, table.sensitive, "rows").values()
         ]
         assert max(by_rows) * l > 1
-        assert sets(wrong) != sets(exact(table, rule(24, l=l, least=2, how="relaxed"))[0])
-        compare(table, l, 2, "relaxed")
+        assert sets(wrong) != sets(exact(table, rule(24, l=l, least=2, relaxed=True))[0])
+        compare(table, l, 2, True)
 
 
 def broken(right: str, wrong: str) -> Any:
@@ -566,7 +542,7 @@ def found_out(cut: Any) -> bool:
         table, l = generated(seed), Fraction(3, 2)
         if eligible(table, l):
             try:
-                compare(table, l, 2, "relaxed", cut)
+                compare(table, l, 2, True, cut)
             except (AssertionError, IndexError):
                 return True
     return False
@@ -603,15 +579,19 @@ def test_the_table_as_one_bucket(pairs: list[tuple[int, int]], l: Fraction, kept
     assert bool(keeps(cells.of_row[None, :], cells, rule(len(pairs), l=l).rule)) is kept
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_rows(n: int, how: str) -> None:
+def test_few_rows(n: int, relaxed: bool) -> None:
     """One, two and three rows in one column or two, alike or different, are cut as far as the
     promise goes.
     """
     for c in (1, 2):
         alike = Table([(0,)] * n, [[0.0]], [(0,) * c] * n, list(range(n)))
-        assert len(exact(alike, rule(n, how=how))[0]) == len(local(alike, rule(n, how=how))) == 1
+        assert (
+            len(exact(alike, rule(n, relaxed=relaxed))[0])
+            == len(local(alike, rule(n, relaxed=relaxed)))
+            == 1
+        )
         different = Table(
             [(i,) for i in range(n)],
             [[i / n for i in range(n)]],
@@ -619,7 +599,7 @@ def test_few_rows(n: int, how: str) -> None:
             [0] * n,
         )
         assert (
-            len(exact(different, rule(n, how=how))[0])
-            == len(local(different, rule(n, how=how)))
+            len(exact(different, rule(n, relaxed=relaxed))[0])
+            == len(local(different, rule(n, relaxed=relaxed)))
             == n
         )

@@ -11,7 +11,7 @@ import numpy as np
 from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.kernels.rule import Rule
-from phalanx.methods.mondrian.kernels.cutting import EITHER, STRICT, Table
+from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT, Table
 from phalanx.methods.mondrian.method import groups_of, table_of
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.counting import above
@@ -66,13 +66,13 @@ def by_cuts(
     """The bucket of every row, 0 .. g-1, shape (n,); as one bucket they keep the promise.
 
     ``over_all_buckets``: whether a cut is judged by p(t, s), else by its halves alone. Relaxed cuts
-    go on within the buckets of strict ones, and deal equal values out in the order in which they
-    stand, so tuples are shuffled by ``stream`` first; without one, all cuts are strict.
+    deal equal values out in the order in which they stand, so tuples are shuffled by ``stream``
+    first; without one, cuts are strict.
     """
     table = table_of(
         microdata.quasi, [*(coded.values[:-1] if over_all_buckets else []), *local.lines]
     )
-    how = STRICT if stream is None else EITHER
+    how = STRICT if stream is None else RELAXED
     if stream is not None:
         order = stream.permutation(microdata.rows)
         table = table._replace(

@@ -4,8 +4,7 @@
 Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, Figure 1, whose lines stand beside; Mondrian
 after LeFevre, DeWitt, Ramakrishnan, ICDE 2006. How we differ from the paper: where no tuples are
 given, a cut is judged by the two halves and not by all buckets, which for strict cuts is the same,
-as every tuple matches its own bucket alone. Relaxed cuts come after all strict ones, within each of
-their buckets: made at once they part rows of equal values that a strict cut keeps together.
+as every tuple matches its own bucket alone.
 """
 
 from typing import Any
@@ -16,8 +15,6 @@ from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.rule import Rule
 from phalanx.methods.mondrian.kernels.cutting import (
-    EITHER,
-    STRICT,
     Cut,
     Table,
     make,
@@ -49,8 +46,7 @@ def tuple_partition(
     table: Table, cells: Cells, rule: Rule, how: int, tuples: Tuples, limit: int
 ) -> tuple[Codes, Ints, Floats]:
     """tuple-partition(T, l) of Figure 1: cut all rows of the ``table`` into buckets, in place,
-    which keep the ``rule``; as one bucket they must keep it already. ``how``: strictly, relaxed, or
-    either, which is strictly first.
+    which keep the ``rule``; as one bucket they must keep it already. ``how``: strictly or relaxed.
 
     Below its attributes, the table has every row's value in the first c - 1 columns and its cell;
     or, where there are no ``tuples`` (0, 0), its ``cells`` alone, one or more, each of another q.
@@ -70,17 +66,10 @@ def tuple_partition(
     count_halves(table, 0, n, Cut(0, 2**31, n, 0), cells, halves)  # all go left
     buckets, lists = one_bucket(n, cells, halves, tuples)
     forget_halves(table, 0, n, cells, halves)
-    nodes = nodes_of(table, 0, n, STRICT if how == EITHER else how, rule.k, 0)  # line 1
-    parts = np.empty(0, np.int64)
-    done, part = 0, 0
+    nodes = nodes_of(table, 0, n, how, rule.k, 0)  # line 1
+    done = 0
     while True:  # line 2
         start, stop = next_node(table, nodes, rule.k if done != limit else n)  # line 3
-        if stop == 0 and how == EITHER and part == 0:
-            parts = np.append(np.flatnonzero(table.begins), n)
-        if stop == 0 and part < len(parts) - 1:  # where no strict cut is left, others go on
-            nodes = nodes_of(table, parts[part], parts[part + 1], how, rule.k, 0)
-            part += 1
-            continue
         if stop == 0:
             break
         while True:
