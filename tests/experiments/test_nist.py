@@ -54,10 +54,11 @@ def test_each_plan_is_one_and_has_its_labels(script):
     }
     for path in plans:
         plan = px.Plan.read(path)
-        assert {*plan.schema.quasi, plan.schema.sensitive} == set(script.FEATURES)
+        schema = plan.schema()
+        assert {*schema.quasi, schema.sensitive} == set(script.FEATURES)
         labels = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["labels"]
         assert labels.items() <= index[str(path.with_suffix(".json").relative_to(FOLDER))].items()
-        assert labels["algorithm name"] == plan.method.name
+        assert labels["algorithm name"] == plan.method().name
         assert f"{labels['algorithm name']}, {labels['variant label']}" == script.named(path)
     assert len(index) == len(plans)
 
