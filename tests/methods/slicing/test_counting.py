@@ -167,9 +167,25 @@ def test_what_the_files_alone_show():
     assert not SlicedCounting(l=2).check(fakes.release, (), more)[0].holds
 
 
-def test_what_is_likely_is_told_to_a_ten_thousandth():
+def test_what_is_likely_is_rounded_up_to_a_millionth():
     """Two of three in one bucket have the flu, so that anybody there has it with two thirds."""
     rows = [{"a": 1, "s": "flu"}, {"a": 2, "s": "flu"}, {"a": 3, "s": "gout"}]
     case = publish(rows, (("a",), ("s",)), [0, 0, 0])
     (verdict,) = SlicedCounting(l=2).check(case.release, (), case.original)
-    assert (verdict.holds, verdict.worst) == (False, Fraction(6667, 10_000))
+    assert (verdict.holds, verdict.worst) == (False, Fraction(666_667, 10**6))
+
+
+def test_a_half_and_a_row_is_more_than_a_half():
+    """Of 20 001 rows in one bucket 10 001 have the flu: no rounding makes that one in two."""
+    rows = [{"a": 1, "s": "flu"}] * 10_001 + [{"a": 1, "s": "gout"}] * 10_000
+    case = publish(rows, (("a",), ("s",)), [0] * len(rows))
+    (verdict,) = SlicedCounting(l=2).check(case.release, (), case.original)
+    assert not verdict.holds and verdict.worst >= Fraction(10_001, 20_001)
+
+
+def test_nothing_is_more_probable_than_1():
+    """Where everybody of a tuple has one value, in three buckets, rounding up tells 1."""
+    rows = [{"a": 1, "s": "flu"}] * 7
+    case = publish(rows, (("a",), ("s",)), [0, 0, 0, 1, 1, 1, 2])
+    (verdict,) = SlicedCounting(l=2).check(case.release, (), case.original)
+    assert verdict.worst == 1

@@ -16,6 +16,7 @@ for which no fast way is known. So it is done in two steps.
    average over all worlds; for small ones they are near it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -42,8 +43,8 @@ _ROUNDS: Final = 100
 """Turns of tightening and of scaling at most."""
 _NEAR: Final = 1e-6
 """Scaling ends when no margin is further off than this part of it."""
-_DENOMINATOR: Final = 10**4
-"""What is likely is told to so many parts."""
+_DENOMINATOR: Final = 10**6
+"""What is likely is told to so many parts, rounded up."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class SlicedCounting(FromFields):
     An adversary who knows each person's quasi-identifiers, and that all of them are in the table.
     Where each bucket keeps the promise by itself, so does every count. Else it is counted for the
     tuples of the original table that match a bucket that does not: bounds are exact, averages are
-    estimates, told to a ten-thousandth (see the head of this file).
+    estimates, rounded up to a millionth (see the head of this file).
     """
 
     name: ClassVar[str] = "l-diverse-slicing-counted"
@@ -136,8 +137,8 @@ class SlicedCounting(FromFields):
 def _largest(
     view: View, groups: Groups, microdata: Microdata, bound: Fraction
 ) -> tuple[Fraction, int]:
-    """The largest probability of a value of anybody who matches a bucket above the bound, to a
-    ten-thousandth, and how many different tuples these are.
+    """The largest probability of a value of anybody who matches a bucket above the bound, rounded
+    up to a millionth, and how many different tuples these are.
     """
     people = pl.DataFrame(view.of_people(microdata, np.arange(microdata.rows)))
     distinct = people.group_by(people.columns, maintain_order=True).len("\0persons")
@@ -178,7 +179,7 @@ def _largest(
     )
     most = p.group_by("t", "s").agg(pl.col("p").sum())["p"].max()
     return (
-        Fraction(round(float(most) * _DENOMINATOR), _DENOMINATOR)
+        Fraction(math.ceil(Fraction(min(most, 1)) * _DENOMINATOR), _DENOMINATOR)
         if isinstance(most, float)
         else Fraction(0)
     ), int(concerned.sum())
