@@ -10,6 +10,7 @@ from typing import Any, Final
 from phalanx.data.hierarchies.files import hierarchy_of
 from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Schema
+from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import one_wave
@@ -238,6 +239,8 @@ class Plan:
             ledger=self.ledger_url(),
             formats=self.formats,
             seed=seed,
+            engine=self.sections.publish.engine,
+            memory_limit=self.sections.publish.memory_limit,
         )
 
     def publish(
@@ -328,10 +331,14 @@ class Plan:
         PhalanxError
             As for ``publish``.
         """
-        return self._read(None, None)[1]
+        schema = self.schema()
+        table = self._read(None, None)[1]
+        return read_source(table, drop=schema.drop, text=schema.texts)
 
     def _read(self, source: str | None, wave: str | None) -> tuple[str | None, Any]:
-        """The microdata, and of which wave they are where the plan has waves."""
+        """The microdata, or the file that holds them, and of which wave they are where the plan has
+        waves.
+        """
         if wave is not None and self.wave is None:
             raise PlanError(
                 f"the plan {str(self.path)!r} has no waves; name their column under [source] wave,"
@@ -343,8 +350,11 @@ class Plan:
                 " by --wave."
             )
         schema = self.schema()
+        path = source or self.source_path()
+        if self.wave is None and is_parquet(path):  # which is read in parts where it is large
+            return None, path
         table = read_source(
-            source or self.source_path(),
+            path,
             query=None if source else self.query,
             drop=schema.drop,
             text=schema.texts,

@@ -197,6 +197,20 @@ class PublishSection(_Section):
     formats: list[Format] = Field(
         default=["parquet"], min_length=1, description="What the tables are written as."
     )
+    engine: Literal["local", "out-of-core"] | None = Field(
+        default=None,
+        description=(
+            "local: the table is in memory; out-of-core: it is published in parts that fit; by"
+            " default as an estimate of the memory says."
+        ),
+    )
+    memory_limit: Name | None = Field(
+        default=None,
+        description=(
+            "What the process may take, as '4 GiB'; by default what the machine, its container and"
+            " the limits of the process leave."
+        ),
+    )
 
     @model_validator(mode="after")
     def _a_folder(self) -> Self:

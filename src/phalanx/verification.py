@@ -24,7 +24,7 @@ from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.folder import Release
+from phalanx.release.folder import Release, opened
 from phalanx.release.foreign import Foreign
 
 
@@ -206,7 +206,7 @@ def read_releases(releases: str | Path | Release | Sequence[str | Path | Release
         )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
-    read = [r if isinstance(r, Release) else Release.read(r) for r in releases]
+    read = [r if isinstance(r, Release) else opened(r) for r in releases]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
         raise ReleaseError(
             f"the releases are of different series ({', '.join(names)}); check one series at a"
@@ -290,12 +290,13 @@ def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict
         if (mapping := ledger.groups(series, release.number)) is not None:
             groups[release.number] = mapping
     parts: dict[int, object] = {}
-    if drawn := [release for release in releases if release.form.is_drawn]:
+    drawn = {release.number: release.form_type.drawn_from for release in releases}
+    if any(drawn.values()):
         remembered = ledger.remembered(series)
         parts = {
-            release.number: release.form.drawn_from.of_frames(remembered, release.number)
-            for release in drawn
-            if release.form.drawn_from is not None
+            number: drawn_from.of_frames(remembered, number)
+            for number, drawn_from in drawn.items()
+            if drawn_from is not None
         }
     return verdicts, Evidence(groups=groups, parts=parts)
 

@@ -249,7 +249,7 @@ def test_the_manifest_says_what_may_be_public_and_nothing_else(tmp_path: Path) -
     """The manifest's keys are those declared; no time, no path, no host, no user."""
     release = write(tmp_path / "r", form_of(pl.DataFrame({"age": [20, 20, 30, 30]}), quasi=["age"]))
     text = (release.path / NAME).read_text(encoding="utf-8")
-    assert set(json.loads(text)) == set(Manifest.model_fields) - {"registered", "sliced", "scheme", "layout", "holds_if_method_known", "may_suppress"} == {
+    assert set(json.loads(text)) == set(Manifest.model_fields) - {"registered", "sliced", "scheme", "layout", "parts", "holds_if_method_known", "may_suppress"} == {
         "format", "series", "number", "form", "method", "guarantees", "attributes", "rows", "groups", "counterfeits",
         "boxes", "privacy_unit", "not_for_publication", "files", "previous",
     }  # fmt: skip

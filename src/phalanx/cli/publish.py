@@ -56,10 +56,11 @@ def publish(
     show_counts(
         published,
         f"Release {published.number} of {read.name}{of_wave}",
-        published.form.id_column or None,
+        published.form_type.id_column or None,
     )
     typer.echo(f"hand out:  {published.path}")
-    typer.echo(f"report:    {published.page}")
+    if published.page is not None:
+        typer.echo(f"report:    {published.page}")
 
 
 def show_counts(release: "Release | Preview", title: str, group: str | None) -> None:

@@ -62,7 +62,7 @@ class Microdata:
         declared; a registry without persons), SourceError (an empty table, a missing value that the
         schema refuses, a person twice).
         """
-        _check_columns(frame, schema)
+        check_columns(frame, schema)
         if frame.height == 0:
             raise SourceError("the table has no rows; there is nothing to publish.")
         frame = frame.with_columns(
@@ -157,7 +157,10 @@ class Microdata:
             )
 
 
-def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+def check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    """SchemaError where a declared column is not there, or one has no role, or a type that its role
+    cannot have.
+    """
     roles = schema.roles
     if not set(roles) & set(frame.columns):  # names may then be a row of values
         raise SchemaError(

@@ -29,6 +29,7 @@ class AnatomyDiversity(FromFields):
     name: ClassVar[str] = "anatomy-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("bucketized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: Number
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ class KAnonymity(FromFields):
     name: ClassVar[str] = "k-anonymity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("records",)
+    of_each_group: ClassVar[bool] = True
     k: int = field(metadata={"help": "Ask for k-anonymity with this k."})
 
     def __post_init__(self) -> None:

@@ -32,6 +32,7 @@ class FrequencyDiversity(FromFields):
     name: ClassVar[str] = "frequency-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: Number = field(
         metadata={"help": "Ask for l-diversity with this l: no value in more than 1/l of a group."}
     )
@@ -62,6 +63,7 @@ class DistinctDiversity(FromFields):
     name: ClassVar[str] = "distinct-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: int
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ class EntropyDiversity(FromFields):
     name: ClassVar[str] = "entropy-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: Number
 
     def __post_init__(self) -> None:
@@ -120,6 +123,7 @@ class RecursiveDiversity(FromFields):
     name: ClassVar[str] = "recursive-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     c: Number
     l: int
 

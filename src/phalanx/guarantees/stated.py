@@ -3,7 +3,7 @@
 look alike, each of which is counted as another one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import polars as pl
@@ -12,6 +12,7 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 
 _WHY: Final = {
     "not-eligible": "those whose value is too frequent for the guarantee",
@@ -24,10 +25,18 @@ _WHY: Final = {
 }
 
 
+ALIKE: Final = "values that look alike"
+
+
 def check(release: Release) -> Iterator[Verdict]:
     """Which adversary, which rows and which values the guarantees do not cover; nothing is
     compared, and nothing fails.
     """
+    yield from _limits(release)
+    yield from alike(sensitive_values(release.form))
+
+
+def _limits(release: Release) -> Iterator[Verdict]:
     holds_if_known, suppressed = (
         release.manifest.holds_if_method_known,
         release.manifest.may_suppress,
@@ -60,35 +69,35 @@ def check(release: Release) -> Iterator[Verdict]:
             " about the others"
         )
         yield _stated("values that are not applicable", note)
-    yield from _alike(release)
 
 
-def _alike(release: Release) -> Iterator[Verdict]:
-    """Published sensitive values that look alike, which are shown."""
+def sensitive_values(form: Form) -> frozenset[str]:
+    """The published sensitive values that are text."""
     column = next(
-        (
-            table[name]
-            for table in release.form.tables().values()
-            if (name := release.form.sensitive) in table.columns
-        ),
+        (table[name] for table in form.tables().values() if (name := form.sensitive) in table),
         None,
     )
     if column is None or column.dtype != pl.String:
-        return
-    alike = lookalikes(column.drop_nulls().unique().sort().to_list())
-    if alike:
+        return frozenset()
+    return frozenset(column.drop_nulls().unique().to_list())
+
+
+def alike(values: Collection[str]) -> Iterator[Verdict]:
+    """Published sensitive values that look alike, which are shown."""
+    groups = lookalikes(sorted(values))
+    if groups:
         note = (
-            f"not covered: {len({value for group in alike for value in group})} sensitive values"
+            f"not covered: {len({value for group in groups for value in group})} sensitive values"
             " look like another one (case, blanks, letters of another script) and count as"
             " different; if they mean the same, the guarantees promise less"
         )
         yield Verdict(
-            name="values that look alike",
+            name=ALIKE,
             bound="none",
             worst=None,
             holds=True,
             note=note,
-            worst_cases=pl.DataFrame({"values": [repr(group)[1:-1] for group in alike]}),
+            worst_cases=pl.DataFrame({"values": [repr(group)[1:-1] for group in groups]}),
         )
 
 

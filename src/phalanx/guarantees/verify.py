@@ -10,6 +10,7 @@ from phalanx.guarantees import stated
 from phalanx.guarantees.base import Followed, Guarantee, Verdict
 from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
+from phalanx.guarantees.parts import Merged
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
@@ -17,6 +18,7 @@ from phalanx.guarantees.truth import coverage
 from phalanx.release.applicable import applicable_parts, not_applicable
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.part import each_part
 
 Passes = dict[str, Iterator[tuple[int, list[Verdict]]]]
 """By promise, a check of all releases that goes on from one to the next."""
@@ -42,25 +44,63 @@ def verify(
     for i, release in enumerate(series):
         if only_last and i < len(series) - 1:
             continue
-        checks = consistency.check(
-            release, series[:i], evidence=evidence, allow_seeded=allow_seeded
-        )
+        if release.manifest.parts:
+            checks = _in_parts(release, series[:i], allow_seeded=allow_seeded)
+        else:
+            whole = None if only_last else (series, passes)
+            promised = release.manifest.guarantees
+            checks = _checks(
+                release, promised, series[:i], evidence, whole, allow_seeded=allow_seeded
+            )
         if not release.manifest.guarantees:
             note = "the manifest promises nothing, so nothing protects anybody"
             checks.append(
                 Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
             )
-        for public in release.manifest.guarantees:
-            checks += _promise(
-                public, release, series[:i], evidence, None if only_last else (series, passes)
-            )
-        checks += stated.check(release)
         if evidence is not None:
             checks += _truth(release, evidence, sound=checks[0].holds)
         verdicts += [
             replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in checks
         ]
     return verdicts
+
+
+def _checks(
+    release: Release,
+    promised: Sequence[Mapping[str, Any]],
+    earlier: Sequence[Release],
+    evidence: Evidence | None,
+    whole: tuple[Sequence[Release], Passes] | None,
+    *,
+    allow_seeded: bool,
+) -> list[Verdict]:
+    """What the files of a release show; ``promised``: the guarantees that are checked, ``whole`` as
+    of :func:`_promise`.
+    """
+    checks = consistency.check(release, earlier, evidence=evidence, allow_seeded=allow_seeded)
+    for public in promised:
+        checks += _promise(public, release, earlier, evidence, whole)
+    return [*checks, *stated.check(release)]
+
+
+def _in_parts(release: Release, earlier: Sequence[Release], *, allow_seeded: bool) -> list[Verdict]:
+    """The same of a release in parts, of which one is in memory at a time: each is checked as a
+    release by itself, and the verdicts are merged. What is not about every group by itself is
+    checked of the whole release, which must be read for it.
+    """
+    of_parts, of_all = [], []
+    for public in release.manifest.guarantees:
+        by_itself = getattr(from_parameters(public), "of_each_group", False)
+        (of_parts if by_itself else of_all).append(public)
+    merged = Merged()
+    for part in each_part(release):
+        merged.add(part, _checks(part, of_parts, earlier, None, None, allow_seeded=allow_seeded))
+    checks = merged.verdicts()
+    if of_all:
+        read = Release.read(release.path)
+        for public in of_all:
+            checks += _promise(public, read, earlier, None, None)
+    return checks
 
 
 def _promise(

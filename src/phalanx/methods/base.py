@@ -242,6 +242,29 @@ class Budgeted(Protocol):
         """What so many releases cost together: epsilon, delta, releases."""
 
 
+Division = Literal["regions", "chance"]
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """A method that can publish a table in parts, each as if it were a table by itself, because what
+    it promises is about every group by itself.
+
+    No part is chosen by a sensitive value: whatever holds of a table that is published alone against
+    who knows the method holds of each part then.
+    """
+
+    bytes_per_value: ClassVar[int]
+    """What it takes for a value of the table at most, as measured by benchmarks/larger.py."""
+
+    @property
+    def divided_by(self) -> Division | None:
+        """``regions`` of the quasi-identifiers, where groups are narrow in parts that are; or
+        ``chance``, where quasi-identifiers have no part in groups; None where these parameters need
+        the whole table.
+        """
+
+
 @runtime_checkable
 class Recollecting(Protocol):
     """A method whose memory of a release follows from the release folder, so that a ledger that

@@ -22,6 +22,7 @@ from phalanx.release.form import DESCRIBED_BY, Form
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.kinds import form_class
 from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
+from phalanx.release.parts import part_of, table_of, wrongly_in_parts
 
 FORMATS: Final = ("parquet", "csv")
 
@@ -45,6 +46,16 @@ class Release:
     def digest(self) -> str:
         """SHA-256 of the manifest; the next release names it."""
         return digest(self.manifest.to_bytes())
+
+    @property
+    def form_type(self) -> type[Form]:
+        """The class of its form, for which no table is read."""
+        return form_class(self.manifest.form)
+
+    @property
+    def written(self) -> Mapping[str, pl.DataFrame]:
+        """The tables as they stand in the files, by name."""
+        return self.form.tables()
 
     def on_disk(self) -> "AbstractContextManager[Release]":
         """The release where its files can be looked at; here they are already."""
@@ -71,9 +82,7 @@ class Release:
         """
         path = Path(path)
         manifest = _checked_manifest(path)
-        form = _form(path, manifest, _read_tables(path, manifest))
-        _check_form(path, manifest, form)
-        return cls(manifest=manifest, form=form, path=path)
+        return cls(manifest=manifest, form=read_form(path, manifest), path=path)
 
     @property
     def generalized(self) -> Generalized:
@@ -89,10 +98,10 @@ class Unread(Release):
     more what it was.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, manifest: Manifest | None = None) -> None:
         where = Path(path)
-        fields = {"manifest": _checked_manifest(where), "path": where, "evidence": Evidence()}
-        self.__dict__.update(fields)
+        manifest = manifest or _checked_manifest(where)
+        self.__dict__.update({"manifest": manifest, "path": where, "evidence": Evidence()})
 
     @cached_property
     def form(self) -> Form:
@@ -105,16 +114,51 @@ class Unread(Release):
         return read.form
 
 
+def opened(path: str | Path) -> Release:
+    """A release folder, read as ``Release.read`` does; of one in parts no table is read before
+    somebody asks for it.
+    """
+    where = Path(path)
+    manifest = _checked_manifest(where)
+    if manifest.parts:
+        return Unread(where, manifest)
+    return Release(manifest=manifest, form=read_form(where, manifest), path=where)
+
+
+def read_form(path: Path, manifest: Manifest) -> Form:
+    """The form that the files of a folder hold, of which the manifest says all; ReleaseError where
+    they do not say what it says.
+    """
+    return form_of(path, manifest, read_tables(path, manifest))
+
+
+def form_of(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Form:
+    """The form that tables are, which stand in this folder; ReleaseError where they do not say what
+    the manifest says.
+    """
+    form = _form(path, manifest, tables)
+    _check_form(path, manifest, form)
+    return form
+
+
+def write_tables(
+    path: Path, tables: Mapping[str, pl.DataFrame], formats: Sequence[str], ending: str = ""
+) -> list[PublishedFile]:
+    """Write the tables into a folder, each flushed to the disk; ``ending``: of their names."""
+    files: list[PublishedFile] = []
+    for name, table in tables.items():
+        for format in formats:
+            target = path / f"{name}{ending}.{format}"
+            _write_table(table, target, format)
+            files.append(PublishedFile(name=target.name, sha256=digest_of(target)))
+    return files
+
+
 def write_folder(path: Path, form: Form, formats: Sequence[str], **fields: Any) -> Manifest:
     """Write the files and the manifest into an empty folder, each flushed to the disk; ``fields`` is
     the rest of the manifest.
     """
-    files: list[PublishedFile] = []
-    for name, table in form.tables().items():
-        for format in formats:
-            target = path / f"{name}.{format}"
-            _write_table(table, target, format)
-            files.append(PublishedFile(name=target.name, sha256=_digest_of(target)))
+    files = write_tables(path, form.tables(), formats)
     manifest = Manifest(
         form=form.kind,
         attributes=list(form.attributes),
@@ -126,9 +170,14 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **fields: Any) 
         **form.manifest_fields(),
         **fields,
     )
+    write_manifest(path, manifest)
+    return manifest
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write the manifest of a folder that holds its files already, durably."""
     write_bytes(path / NAME, manifest.to_bytes())
     _flush_folder(path)
-    return manifest
 
 
 def encode(table: pl.DataFrame, file: BinaryIO, format: str) -> None:
@@ -193,7 +242,7 @@ def _checked_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def _digest_of(file: Path) -> str:
+def digest_of(file: Path) -> str:
     """SHA-256 of a file, of which no more than a piece is in memory."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -224,6 +273,8 @@ def _check_files(path: Path, manifest: Manifest) -> None:
             f"{path}: the manifest names files that no release has; ask the publisher for the"
             " folder again."
         )
+    if wrong := wrongly_in_parts(manifest):
+        raise ReleaseError(f"{path}: {wrong}; ask the publisher for the folder again.")
     if missing := sorted(set(declared) - present):
         raise ReleaseError(
             f"{path}: the file {missing[0]} is missing; ask the publisher for the folder again."
@@ -237,18 +288,32 @@ def _check_files(path: Path, manifest: Manifest) -> None:
         raise ReleaseError(
             f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again."
         )
+    check_digests(path, manifest)
+
+
+def check_digests(path: Path, manifest: Manifest) -> None:
+    """ReleaseError where a file is not the one that the manifest names."""
     for file in manifest.files:
-        if _digest_of(path / file.name) != file.sha256:
+        if digest_of(path / file.name) != file.sha256:
             raise ReleaseError(
                 f"{path}: the file {file.name} was changed after it was published (its digest"
                 " differs); ask the publisher for it again."
             )
 
 
-def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
+def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     """Every table, from its Parquet file where there is one, else from its CSV, typed as the
-    manifest says.
+    manifest says; of a release in parts, from all of them.
     """
+    if manifest.parts:
+        parts = [read_tables(path, part_of(manifest, n)) for n in range(len(manifest.parts))]
+        try:
+            return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
+        except pl.exceptions.PolarsError:
+            raise ReleaseError(
+                f"{path}: its parts do not have the same columns; ask the publisher for the folder"
+                " again."
+            ) from None
     cls, names = form_class(manifest.form), [f.name for f in manifest.files]
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
@@ -258,10 +323,11 @@ def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
         )
         with refusing(unreadable):
             if f"{stem}.parquet" in names:
-                tables[stem] = read_parquet(path / f"{stem}.parquet", unreadable)
+                table = read_parquet(path / f"{stem}.parquet", unreadable)
             else:
-                tables[stem] = read_csv(path / f"{stem}.csv", cls.csv_types(manifest, stem))
-            check_names(tables[stem].columns, ReleaseError)
+                table = read_csv(path / f"{stem}.csv", cls.csv_types(manifest, stem))
+            check_names(table.columns, ReleaseError)
+        tables[table_of(stem)] = table
     return tables
 
 

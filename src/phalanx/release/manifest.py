@@ -60,6 +60,15 @@ class PublishedFile(_Strict):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
+class PublishedPart(_Strict):
+    """One part of a release in parts: groups that are published, and can be checked, by
+    themselves.
+    """
+
+    rows: int = Field(ge=1)
+    groups: int = Field(ge=1)
+
+
 class Slices(_Strict):
     """How a sliced release is laid out."""
 
@@ -147,6 +156,14 @@ class Manifest(_Strict):
         description="made with a seed: an adversary who guesses it can undo the random choices",
     )
     files: list[PublishedFile]
+    parts: list[PublishedPart] = Field(
+        default=[],
+        description=(
+            "of a table that was published in parts only: each part's rows and groups, whose"
+            " numbers follow on those of the part before it; its tables are the files whose names"
+            " end in its number, as in data-00001.parquet; left out where there are none"
+        ),
+    )
     previous: str | None = Field(
         default=None, description="SHA-256 of the previous release's manifest; null for the first"
     )
@@ -154,7 +171,9 @@ class Manifest(_Strict):
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
         absent = {
-            name for name in ("registered", "sliced", "scheme", "layout") if not getattr(self, name)
+            name
+            for name in ("registered", "sliced", "scheme", "layout", "parts")
+            if not getattr(self, name)
         }
         absent |= {
             name

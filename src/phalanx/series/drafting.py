@@ -91,16 +91,16 @@ class Drafting:
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
-            rng = self._randomness(attempt)
+            rng = self.randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
-            _check_attributes(self.earlier, draft)
+            check_attributes(self.earlier, draft)
             with room() as folder:
                 progress("write")
                 write_folder(
-                    folder.path, draft.form, self.formats, **self._manifest_fields(draft, rng)
+                    folder.path, draft.form, self.formats, **self.manifest_fields(draft, rng)
                 )
                 progress("check")
-                checked = self._checked(draft, Release.read(folder.path), bounds)
+                checked = self.checked(draft, Release.read(folder.path), bounds)
                 too_much = beyond(checked.attacks, bounds)
                 if too_much is None:
                     return take(folder, checked)
@@ -111,7 +111,7 @@ class Drafting:
             )
         raise refusal  # the method itself is always the first to be tried
 
-    def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
+    def checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
         told_alone = draft.form.tells_itself_alone
         person_to_group = None if told_alone else draft.mapping(self.microdata)
@@ -136,13 +136,7 @@ class Drafting:
                 draft.groups[self.microdata.rows :],
             )
         )
-        if broken := [v for v in verdicts if not v.holds]:
-            v = broken[0]
-            worst, bound = v.figures
-            raise GuaranteeError(
-                f"the check of the written files failed ({v.name}: bound {bound}, worst"
-                f" {worst or None}; {v.note}); nothing was published, please report this."
-            )
+        refuse_broken(verdicts)
         attacks = disclosed(release, of_tuples, bounds) if bounds or self.attacked else []
         return Checked(
             draft=draft,
@@ -174,7 +168,7 @@ class Drafting:
         """What the ledger remembers before the release, and what it will with it."""
         return self.memory.everything, self.memory.after(draft, None).everything
 
-    def _randomness(self, attempt: int) -> Randomness:
+    def randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
         if self.seed is None:
             return Randomness.secure()
@@ -184,7 +178,7 @@ class Drafting:
             else (self.seed + self.number + (attempt << 32)) % 2**64
         )
 
-    def _manifest_fields(self, draft: Draft, rng: Randomness) -> dict[str, Any]:
+    def manifest_fields(self, draft: Draft, rng: Randomness) -> dict[str, Any]:
         method = self.method.parameters()
         return {
             "series": self.series,
@@ -210,7 +204,18 @@ class Drafting:
         }
 
 
-def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
+def refuse_broken(verdicts: Sequence[Verdict]) -> None:
+    """GuaranteeError where a check of the written files does not hold."""
+    if broken := [v for v in verdicts if not v.holds]:
+        v = broken[0]
+        worst, bound = v.figures
+        raise GuaranteeError(
+            f"the check of the written files failed ({v.name}: bound {bound}, worst"
+            f" {worst or None}; {v.note}); nothing was published, please report this."
+        )
+
+
+def check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
     """SchemaError where the columns are not those of the release before, as when one row makes a
     column of numbers one of texts.
     """

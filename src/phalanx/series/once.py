@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.given import Progress, check_parts, reason
-from phalanx.series.released import Release
+from phalanx.series.released import Release, ReleaseInParts
 
 
 def publish(
@@ -123,13 +124,22 @@ def publish(
 
 
 def as_release(
-    checked: Checked, path: Path, table: Any, began: float, earlier: Sequence[folder.Release] = ()
+    checked: Checked,
+    path: Path,
+    table: Any,
+    began: float,
+    earlier: Sequence[folder.Release] = (),
+    wave: str | None = None,
 ) -> Release:
     """What was checked, as its publisher gets it."""
-    return Release(
-        manifest=checked.release.manifest,
-        form=checked.release.form,
+    import polars as pl
+
+    manifest = checked.release.manifest
+    made = ReleaseInParts if manifest.parts else partial(Release, form=checked.release.form)
+    return made(
+        manifest=manifest,
         path=path,
+        wave=wave,
         checks=checked.verdicts,
         suppressed_rows=checked.draft.suppressed.rows,
         suppressed_values=checked.draft.suppressed.values,
@@ -138,7 +148,7 @@ def as_release(
         seconds=time.perf_counter() - began,
         evidence=checked.evidence,
         _earlier=earlier,
-        _like=None if isinstance(table, str | Path) else table,
+        _like=pl.DataFrame() if isinstance(table, str | Path) else table,
     )
 
 

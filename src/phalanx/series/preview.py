@@ -73,15 +73,15 @@ class Preview:
     """Bytes that the process took at its peak."""
 
     @classmethod
-    def of(cls, checked: Checked, microdata: Microdata, seconds: float) -> "Preview":
+    def of(cls, checked: Checked, microdata: Microdata | None, seconds: float) -> "Preview":
         """The figures of a draft whose files were checked, and are about to go.
 
         Parameters
         ----------
         checked : Checked
             The draft, and what the check found.
-        microdata : Microdata
-            The table that it was made of.
+        microdata : Microdata | None
+            The table that it was made of; None where it is larger than the memory.
         seconds : float
             How long it took.
 
@@ -90,7 +90,7 @@ class Preview:
         Preview
             The figures, and no row.
         """
-        draft, form, manifest = checked.draft, checked.release.form, checked.release.manifest
+        draft, form, manifest = checked.draft, checked.draft.form, checked.release.manifest
         plain = cls(
             series=manifest.series,
             number=manifest.number,
@@ -111,7 +111,7 @@ class Preview:
             suppressed_values=draft.suppressed.values,
             checks=[replace(v, worst_cases=pl.DataFrame()) for v in checked.verdicts],
             attacks=[replace(attack, per_person=pl.DataFrame()) for attack in checked.attacks],
-            allowed=_allowed(microdata),
+            allowed=None if microdata is None else _allowed(microdata),
             seconds=seconds,
             memory=memory_taken(),
         )

@@ -6,7 +6,7 @@ folder.
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from phalanx.errors import PhalanxError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.form import Form
 from phalanx.series import staging
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Release(folder.Release):
         from phalanx.verification import Verification
 
         with self.on_disk() as on_disk:
-            read = folder.Release.read(on_disk.path)
+            read = folder.opened(on_disk.path)
             if read.digest != self.digest:
                 raise ReleaseError(
                     f"{self.path} is not the release that was published here (its digest differs);"
@@ -477,7 +478,8 @@ class Release(folder.Release):
     def _facts(self) -> dict[str, str]:
         """What a card says of it."""
         m = self.manifest
-        in_groups = f" in {m.groups:,} {self.form.id_column}s" if self.form.id_column else ""
+        groups = self.form_type.id_column
+        in_groups = f" in {m.groups:,} {groups}s" if groups else ""
         holding = sum(v.result == "holds" for v in self.checks)
         return {
             "release": f"{m.number} of {m.series}",
@@ -511,3 +513,19 @@ class Release(folder.Release):
             "a release is not pickled, because private evidence lies beside it; use save, and"
             " Release.read."
         )
+
+
+class ReleaseInParts(Release):
+    """A release of a table that is larger than the memory: no table of it is read before somebody
+    asks for one, and then whole.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        absent = {one.name: one.default for one in fields(Release) if one.default is not MISSING}
+        made = {"evidence": Evidence(), "suppressed_rows": {}, "suppressed_values": {}}
+        self.__dict__.update({**absent, **made, **given})
+
+    @cached_property
+    def form(self) -> Form:
+        """What its tables hold."""
+        return folder.Release.read(self.path).form

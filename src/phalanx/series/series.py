@@ -9,17 +9,21 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
+from phalanx.engines.choosing import Engine, divide
+from phalanx.engines.out_of_core import Divided
 from phalanx.errors import (
     LedgerError,
     PhalanxError,
+    PlanError,
     ReleaseError,
     SchemaError,
     SourceError,
@@ -31,6 +35,7 @@ from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.given import Progress, check_parts, reason
+from phalanx.series.in_parts import DraftingInParts
 from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
@@ -61,6 +66,8 @@ class _Settings:
     formats: tuple[str, ...]
     seed: int | None
     report: bool
+    engine: Engine | None
+    memory_limit: str | int | None
 
 
 class Series:
@@ -83,7 +90,12 @@ class Series:
     seed : int, optional
         Makes releases predictable, for tests; they are marked as not for publication.
     report : bool, default True
-        Whether each release gets its page.
+        Whether each release gets its page; a release in parts has none.
+    engine : Engine, optional
+        ``local``: the table is in memory; ``out-of-core``: it is published in parts that fit, from
+        a file; by an estimate if not given.
+    memory_limit : str | int, optional
+        What the process may take, as ``4 GiB`` or in bytes; what the machine allows if not given.
 
     Raises
     ------
@@ -107,8 +119,15 @@ class Series:
         formats: Sequence[str] = ("parquet",),
         seed: int | None = None,
         report: bool = True,
+        engine: Engine | None = None,
+        memory_limit: str | int | None = None,
     ) -> None:
         check_parts(name, schema, method, formats, seed)
+        if engine not in (None, *get_args(Engine)):
+            raise PlanError(
+                f"the engine is {engine!r}, and there are {' and '.join(get_args(Engine))}; name"
+                " one of them, or none."
+            )
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(
                 f"{method.name} follows persons through the releases and no identifier is declared;"
@@ -127,6 +146,8 @@ class Series:
             formats=tuple(dict.fromkeys(formats)),
             seed=seed,
             report=report,
+            engine=engine,
+            memory_limit=memory_limit,
         )
         self._published: dict[
             int,
@@ -194,7 +215,7 @@ class Series:
             Where the ledger cannot be read or written, or the series went on elsewhere.
         """
         began = time.perf_counter()
-        frame = read_source(table, drop=self._is.schema.drop, text=self._is.schema.texts)
+        frame = self._read(table, registry)
         listed = None if registry is None else self._registry(registry)
         try:
             staging.make_room(self._is.to)
@@ -345,6 +366,21 @@ class Series:
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
+    def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided":
+        """The table in memory, or the parts in which a larger one is published."""
+        made = self._is
+        divided = divide(
+            table, made.schema, made.method, engine=made.engine, memory_limit=made.memory_limit
+        )
+        if divided is None:
+            return read_source(table, drop=made.schema.drop, text=made.schema.texts)
+        if made.formats != ("parquet",) or registry is not None:
+            raise PlanError(
+                "a table that is published in parts is written as Parquet, and has no registry;"
+                " write formats = ['parquet'] and leave the registry out, or raise memory_limit."
+            )
+        return divided
+
     def check(
         self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
     ) -> Preview:
@@ -376,7 +412,7 @@ class Series:
             As for ``publish``.
         """
         began = time.perf_counter()
-        frame = read_source(table, drop=self._is.schema.drop, text=self._is.schema.texts)
+        frame = self._read(table, registry)
         listed = None if registry is None else self._registry(registry)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
             url = (
@@ -389,18 +425,20 @@ class Series:
                 return drafting.check(
                     lambda: staging.Folder.new(Path(place), self.name),
                     lambda _, checked: Preview.of(
-                        checked, drafting.microdata, time.perf_counter() - began
+                        checked,
+                        drafting.microdata if isinstance(drafting, Drafting) else None,
+                        time.perf_counter() - began,
                     ),
                     progress,
                 )
 
     def _drafting(
         self,
-        frame: "pl.DataFrame",
+        frame: "pl.DataFrame | Divided",
         registry: "pl.DataFrame | None",
         ledger: Ledger,
         progress: Progress,
-    ) -> Drafting:
+    ) -> Drafting | DraftingInParts:
         """What the next release is made from; LedgerError where the series cannot go on, or began
         with another guarantee.
         """
@@ -412,18 +450,23 @@ class Series:
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
         progress("encode")
-        microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
+        key = ledger.person_key(self.name)
+        microdata = (
+            None
+            if isinstance(frame, Divided)
+            else Microdata.encode(frame, self._is.schema, key, registry)
+        )
         self._check_promise(ledger.promise(self.name))
         groups = {
             entry.number: mapping
             for entry in (entries if looks_back == "all" else entries[-1:])
             if (mapping := ledger.groups(self.name, entry.number)) is not None
         }
-        return Drafting(
+        of = partial(
+            Drafting,
             series=self.name,
             number=number,
             method=self._is.method,
-            microdata=microdata,
             formats=self._is.formats,
             seed=self._is.seed,
             attacked=self._is.report,
@@ -436,10 +479,21 @@ class Series:
             earlier=earlier,
             groups=groups,
         )
+        if microdata is not None:
+            return of(microdata=microdata)
+        return DraftingInParts(
+            of=partial(of, attacked=False, groups={}),
+            divided=cast("Divided", frame),
+            key=key if self._is.schema.identifier is not None else None,
+            method=self._is.method,
+            number=number,
+            seed=self._is.seed,
+            earlier=earlier,
+        )
 
     def _publish(
         self,
-        frame: "pl.DataFrame",
+        frame: "pl.DataFrame | Divided",
         registry: "pl.DataFrame | None",
         table: Any,
         wave: str | None,
@@ -460,12 +514,11 @@ class Series:
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = replace(
-                as_release(checked, final, table, began, drafting.earlier),
-                wave=wave,
-            )
+            release = as_release(checked, final, table, began, drafting.earlier, wave)
             summary = self._summary(release)
-            if self._is.report:  # later reports show it without its tables
+            if (
+                self._is.report and not release.manifest.parts
+            ):  # later reports show it without its tables
                 from phalanx.report.so_far import remembered, remembering
 
                 release = replace(release, _so_far=remembered(e.summary for e in entries))
@@ -549,7 +602,7 @@ class Series:
 
     def _with_page(self, release: Release) -> Release:
         """The release with its report, where the series writes one."""
-        if not self._is.report:
+        if not self._is.report or release.manifest.parts:
             return release
         page = self._is.to / staging.REPORTS / f"{self.name}-{release.number}.html"
         try:

@@ -28,6 +28,12 @@ def memory_taken() -> int:
     return taken if sys.platform == "darwin" else taken << 10
 
 
+def memory_held() -> int:
+    """Bytes that this process holds now."""
+    fields = _text(_PROCESS).split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else memory_taken()
+
+
 def _of_machine() -> int:
     for line in _text(_MACHINE).splitlines():
         if line.startswith("MemAvailable:"):
@@ -46,13 +52,14 @@ def _of_container() -> int:
 def _of_process() -> int:
     import resource
 
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    pages = _text(_PROCESS).split()
-    return (
-        1 << 62
-        if limit == resource.RLIM_INFINITY
-        else limit - (int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0)
-    )
+    fields = [int(field) for field in _text(_PROCESS).split()]
+    left = 1 << 62
+    for limit, field in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        allowed = resource.getrlimit(limit)[0]
+        if allowed != resource.RLIM_INFINITY:
+            taken = fields[field] * os.sysconf("SC_PAGE_SIZE") if fields else 0
+            left = min(left, allowed - taken)
+    return left
 
 
 def _text(path: Path) -> str:

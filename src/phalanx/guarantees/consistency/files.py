@@ -22,6 +22,7 @@ from phalanx.data.sources.reading import read_parquet, refusing
 from phalanx.errors import ReleaseError, SourceError
 from phalanx.guarantees.consistency.parquet_bytes import left_over
 from phalanx.release.folder import Release, encode, read_csv
+from phalanx.release.parts import table_of
 
 _METADATA: Final = {b"ARROW:schema"}
 """Key-value metadata that writers of plain columns add: the column types once more."""
@@ -99,14 +100,14 @@ def hidden(release: Release) -> tuple[list[str], list[str]]:
     """The faults of files whose bytes say more than their rows, and the names of those of which
     that cannot be told.
     """
-    faults, unsettled, tables = [], [], release.form.tables()
+    faults, unsettled, tables = [], [], release.written
     for name in (
         file.name for file in release.manifest.files if (release.path / file.name).is_file()
     ):
         stem, format = name.rsplit(".", 1)
         try:
             fault = (hidden_in_parquet if format == "parquet" else hidden_in_csv)(
-                release.path / name, tables[stem]
+                release.path / name, tables[table_of(stem)]
             )
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
             fault = "holds columns that no writer of ours makes"

@@ -15,8 +15,9 @@ published is not seen here.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -44,7 +45,61 @@ def order_faults(form: Form, original: Ints | None = None) -> list[str]:
     """
     if faults := list(_declared_faults(form)):
         return faults
-    tests = list(_tests(form, original))
+    _asked_of[form] = list(_tests(form, original))
+    return _refused(_asked_of[form])
+
+
+_asked_of: WeakKeyDictionary[Form, Sequence[_Test]] = WeakKeyDictionary()
+
+
+class InParts:
+    """The same questions about a release in parts, of which each may be too small to show anything:
+    the pairs of all parts together, and how the parts themselves are numbered.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: dict[str, tuple[int, int]] = {}
+        self._ends: dict[str, list[Any]] = {}
+
+    def add(self, form: Form) -> None:
+        """Take a further part in, in their order, once ``order_faults`` has looked at it.
+
+        Parameters
+        ----------
+        form : Form
+            Its form.
+        """
+        for what, pairs, ascending in _asked_of.get(form, ()):
+            before = self._pairs.get(what, (0, 0))
+            self._pairs[what] = (before[0] + pairs, before[1] + ascending)
+        self._ends.setdefault("size", []).append(form.rows)
+        for table, _, _ in form.in_random_order():
+            for name in table.columns:
+                if name != form.id_column:
+                    self._ends.setdefault(f"least {name!r}", []).append(table[name].min())
+                    self._ends.setdefault(f"greatest {name!r}", []).append(table[name].max())
+
+    def faults(self) -> list[str]:
+        """What is wrong with the order of all parts together.
+
+        Returns
+        -------
+        list[str]
+            One sentence for each question that chance does not answer so.
+        """
+        numbered = [
+            _asked(
+                f"parts are numbered in the order of their {what}",
+                _rank(pl.Series(values, strict=False)).astype(np.float64),
+            )
+            for what, values in self._ends.items()
+        ]
+        within = [(f"{what}, over all parts", *seen) for what, seen in self._pairs.items()]
+        return _refused([*within, *numbered])
+
+
+def _refused(tests: Sequence[_Test]) -> list[str]:
+    """The tests that chance does not pass."""
     most = math.log(2 * max(1, len(tests)) / FALSE_ALARM)
     return [
         f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction,"

@@ -20,7 +20,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
 from phalanx.methods.anatomy.offer import OFFER
-from phalanx.methods.base import Draft, LooksBack, Memory, Offer, parameters_of
+from phalanx.methods.base import Division, Draft, LooksBack, Memory, Offer, parameters_of
 from phalanx.methods.not_applicable import grouped_apart
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
@@ -64,6 +64,8 @@ class Anatomy:
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()
+    bytes_per_value: ClassVar[int] = 170
+    divided_by: ClassVar[Division] = "chance"
 
     l: Number
     """No value has more than 1/l of a bucket; 1 or more."""

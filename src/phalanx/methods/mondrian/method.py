@@ -18,6 +18,7 @@ from phalanx.exact import Number
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.rule import meets
 from phalanx.methods.base import (
+    Division,
     Draft,
     LooksBack,
     Memory,
@@ -93,6 +94,7 @@ class Mondrian:
     takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
+    bytes_per_value: ClassVar[int] = 170
 
     k: int = 1
     """The least size of a group."""
@@ -201,6 +203,11 @@ class Mondrian:
     @property
     def _used_cuts(self) -> Cuts:
         return self.cuts or ("balanced" if self.requirement.about_sensitive else "strict")
+
+    @property
+    def divided_by(self) -> Division | None:
+        """Regions, where each group is judged by its own values; t asks about the table's."""
+        return "regions" if self.t is None else None
 
     @property
     def holds_if_method_known(self) -> bool:

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table larger than the memory: `phalanx publish plan.toml` as a process of its own that may take
+no more than a hard limit (RLIMIT_DATA), with the check and the ledger; and `phalanx verify` of what
+it published, under the same limit.
+
+    python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method mondrian|diverse|anatomy]
+
+The table is made up in batches, N rows x 6 columns: a person, four quasi-identifiers, an occupation.
+``seconds`` are by the clock, ``cpu`` is what all threads took, ``peak`` the most memory that was
+resident. 100 M rows need about 12 GB of disk while they are published.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+
+from phalanx.engines.choosing import bytes_of
+
+PHALANX = str(Path(sys.executable).with_name("phalanx"))
+BATCH = 1_000_000
+METHODS = {
+    "mondrian": 'name = "mondrian"\nk = 10',
+    "diverse": 'name = "mondrian"\nk = 10\nl = 4',
+    "anatomy": 'name = "anatomy"\nl = 4',
+}
+PLAN = """
+[series]
+name = "larger"
+[source]
+path = "table.parquet"
+[schema]
+identifier = "person"
+quasi = ["age", "sex", "education", "birthplace"]
+sensitive = "occupation"
+[method]
+{method}
+[publish]
+to = "releases"
+engine = "out-of-core"
+memory_limit = "{limit}"
+"""
+
+
+def batch(first: int, rows: int) -> pl.DataFrame:
+    """Persons from number ``first``; the most frequent occupation stands in 1 of 18 rows."""
+    rng = np.random.default_rng(2019 + first)
+    shares = 1 / (np.arange(50) + 10)
+    frame = pl.DataFrame(
+        {
+            "person": rng.permutation(rows) + first,
+            "age": rng.integers(0, 79, rows),
+            "sex": rng.integers(0, 2, rows),
+            "education": rng.integers(0, 17, rows),
+            "birthplace": rng.integers(0, 57, rows),
+            "occupation": rng.choice(50, rows, p=shares / shares.sum()),
+        }
+    )
+    return frame.with_columns(
+        pl.format("{} {}", pl.lit(name), name).alias(name)
+        for name in ("sex", "education", "birthplace", "occupation")
+    )
+
+
+def make(path: Path, rows: int) -> None:
+    """The table, a batch at a time."""
+    writer = None
+    for first in range(0, rows, BATCH):
+        table = batch(first, min(BATCH, rows - first)).to_arrow()
+        writer = writer or pq.ParquetWriter(
+            path, table.schema, compression="zstd", use_dictionary=False, write_statistics=False
+        )
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def timed(words: list[str], folder: Path, limit: int) -> str:
+    """One process under the limit, to its end."""
+    began = time.perf_counter()
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [PHALANX, *words],
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+        )
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(
+            f"{words[0]} ends with {process.returncode}\n{(folder / 'log').read_text()[-800:]}"
+        )
+    seconds, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
+    return f"{seconds:>9.1f}{cpu:>9.1f}{used.ru_maxrss / 1024:>9.0f}"
+
+
+def run() -> None:
+    """Make the table, publish it, check it, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--limit", default="4 GiB")
+    parser.add_argument("--method", choices=METHODS, default="mondrian")
+    parser.add_argument("--folder", type=Path, help="where the table and releases lie meanwhile")
+    options = parser.parse_args()
+    limit = bytes_of(options.limit)
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        make(folder / "table.parquet", options.rows)
+        (folder / "plan.toml").write_text(
+            PLAN.format(method=METHODS[options.method], limit=options.limit)
+        )
+        print(
+            f"{'job':<22}{'rows':>12}{'limit':>10}{'seconds':>9}{'cpu':>9}{'peak MB':>9}{'parts':>7}"
+        )
+        for words in (["publish", "plan.toml"], ["verify", "releases/larger-1"]):
+            figures = timed(words, folder, limit)
+            parts = len(list((folder / "releases" / "larger-1").glob("data-*.parquet")))
+            print(
+                f"{words[0] + ', ' + options.method:<22}{options.rows:>12}{options.limit:>10}{figures}{parts:>7}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    run()

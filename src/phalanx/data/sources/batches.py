@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Parquet file that is read some rows at a time, as often as is asked, and never whole."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from phalanx.data.names import check_names
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.reading import check_size, check_values, malformed, refusing
+from phalanx.errors import SourceError
+
+_PARQUET: Final = (".parquet", ".pq")
+_AT_ONCE: Final = 1 << 17
+"""So many rows are read at a time."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The rows of a file, some at a time, with the names and types that ``read_source`` gives them.
+
+    ``names``: the columns; ``rows``: how many rows there are, as its footer says.
+    """
+
+    path: Path
+    names: Sequence[str]
+    rows: int
+    _drop: Collection[str] = ()
+
+    @classmethod
+    def of(cls, source: Any, *, drop: Collection[str] = ()) -> "Batches | None":
+        """The rows of a source; None where it is no Parquet file, or not a whole one.
+
+        Parameters
+        ----------
+        source : Any
+            What ``read_source`` takes.
+        drop : Collection[str], optional
+            Columns that may have any type, and are not read.
+
+        Returns
+        -------
+        Batches | None
+            The rows, of which none is read yet.
+        """
+        if not is_parquet(source) or not Path(source).is_file():
+            return None
+        try:
+            names, rows = _head(Path(source))
+        except SourceError:  # which whoever reads it whole says
+            return None
+        return cls(Path(source), names, rows, drop)
+
+    def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The rows in their order, some at a time.
+
+        Parameters
+        ----------
+        columns : Sequence[str]
+            Those that are wanted.
+
+        Yields
+        ------
+        pl.DataFrame
+            The next rows, of shape (b, columns).
+
+        Raises
+        ------
+        SourceError
+            Where the file is malformed.
+        """
+        import pyarrow.parquet as pq
+
+        whole = malformed(self.path, "Parquet")
+        with refusing(whole):
+            file = pq.ParquetFile(self.path, pre_buffer=False)
+            batches = file.iter_batches(_AT_ONCE, columns=list(columns), use_threads=False)
+        with file:
+            while True:
+                with refusing(whole):
+                    batch = next(batches, None)
+                    if batch is None:
+                        return
+                    check_size(self.path, 0, batch.nbytes)
+                    frame = pl.DataFrame(pl.from_arrow(batch))
+                check_values(frame)
+                yield to_polars(frame, drop=self._drop)
+
+
+def is_parquet(source: Any) -> bool:
+    """Whether a source is the path of a Parquet file, by its name."""
+    return (
+        isinstance(source, str | Path)
+        and "://" not in str(source)
+        and Path(source).suffix.lower() in _PARQUET
+    )
+
+
+def _head(path: Path) -> tuple[list[str], int]:
+    """The columns and how many rows there are, as the footer says."""
+    import pyarrow.parquet as pq
+
+    whole = malformed(path, "Parquet")
+    with refusing(whole):
+        meta = pq.read_metadata(path)
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        if meta.num_rows < 0 or meta.num_rows != sum(group.num_rows for group in groups):
+            raise whole
+        names = list(meta.schema.to_arrow_schema().names)
+        check_names(names, SourceError)
+        return names, meta.num_rows

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a table fits the memory, by an estimate that is made before it is read: rows times columns
+times the bytes that a method was measured to take for a value. No value has a part in it.
+"""
+
+import re
+from typing import Any, Final, Literal
+
+from phalanx.data.schema import Schema
+from phalanx.data.sources.available_memory import memory_held, memory_left
+from phalanx.data.sources.batches import Batches
+from phalanx.engines.out_of_core import Divided
+from phalanx.errors import MethodError, PlanError
+from phalanx.methods.base import Divisible, Method
+
+Engine = Literal["local", "out-of-core"]
+
+_BYTES_PER_VALUE: Final = 170
+"""Of a method that does not say: at 10 M rows of 6 columns up to 1,000 bytes a row were measured."""
+_SHARE: Final = 0.4
+"""A part is made to take so much of the memory: the rest is for reading and what allocators
+keep.
+"""
+_LEAST_ROWS: Final = 2_000
+"""A part of fewer rows loses too much."""
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12} | {
+    f"{unit}i": 1 << 10 * power for power, unit in enumerate("kmgt", 1)
+}
+
+
+def bytes_of(limit: str | int) -> int:
+    """Bytes, from a text such as ``4 GiB``; PlanError where it is none.
+
+    >>> bytes_of("4 GiB"), bytes_of("1.5 MB"), bytes_of(1000)
+    (4294967296, 1500000, 1000)
+    """
+    written = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", str(limit).lower())
+    unit = _UNITS.get(written[2]) if written else None
+    if written is None or unit is None or float(written[1]) <= 0:
+        raise PlanError(f"[publish] memory_limit = {limit!r} is no memory; write it as '4 GiB'.")
+    return int(float(written[1]) * unit)
+
+
+def divide(
+    table: Any,
+    schema: Schema,
+    method: Method,
+    *,
+    engine: Engine | None = None,
+    memory_limit: str | int | None = None,
+) -> Divided | None:
+    """The table in parts of which each fits the memory, where the plan says so, or where the
+    estimate does; None where it is published whole.
+
+    Parameters
+    ----------
+    table : Any
+        What ``read_source`` takes.
+    schema : Schema
+        The role of each column.
+    method : Method
+        How it is published.
+    engine : Engine, optional
+        Where; by the estimate if not given.
+    memory_limit : str | int, optional
+        What the whole process may take, as ``4 GiB`` or in bytes; what the machine, its container
+        and the limits of the process leave if not given.
+
+    Returns
+    -------
+    Divided | None
+        The parts, of which none is made yet.
+
+    Raises
+    ------
+    MethodError
+        Where the table does not fit, and the method does not publish in parts.
+    PlanError
+        Where the table is not one that can be read in parts, or the limit is none.
+    """
+    room = memory_left()
+    if memory_limit is not None:
+        room = min(room, max(0, bytes_of(memory_limit) - memory_held()))
+    if engine == "local":
+        return None
+    each = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
+    batches = Batches.of(table, drop=schema.drop)
+    if batches is None:
+        if engine is None:
+            return None
+        raise PlanError(
+            "[publish] engine = 'out-of-core' reads a whole Parquet file; give one as the source,"
+            " or leave the engine out."
+        )
+    columns = len([name for name in batches.names if name not in schema.drop])
+    rows = batches.rows
+    needed = rows * columns * each
+    if engine is None and needed <= room:
+        return None
+    if refusal := _whole(method, schema):
+        raise MethodError(
+            f"{refusal}, and {rows:,} rows of {columns} columns are estimated to take"
+            f" {_gb(needed)} where {_gb(room)} may be taken; raise [publish] memory_limit, or use a"
+            " larger machine."
+        )
+    part = int(room * _SHARE) // (max(1, columns) * each)
+    if part < min(rows, _LEAST_ROWS):
+        raise MethodError(
+            f"{_gb(room)} of memory may be taken, too little for parts of {_LEAST_ROWS:,} rows of"
+            f" {columns} columns; raise [publish] memory_limit."
+        )
+    return Divided(batches, schema, rows, part, int(room * _SHARE))
+
+
+def _whole(method: Method, schema: Schema) -> str:
+    """Why a table must be published whole; empty where it need not be."""
+    if not isinstance(method, Divisible):
+        return f"{method.name} needs the whole table in memory"
+    if method.divided_by is None:
+        return f"{method.name} with these parameters needs the whole table in memory"
+    if schema.not_applicable:
+        return "values that are not applicable need the whole table in memory"
+    return ""
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regions of the quasi-identifiers: a coarse partition that no sensitive value has a part in.
+
+Where they are cut follows from a random sample of the rows' quasi-identifiers and from how many
+rows there are. So whoever knows everybody's quasi-identifiers and this code knows as much of them
+without the release, but for the draw of the sample, which is made without a look at anything else.
+That the regions are there tells of nobody. A region whose rows cannot keep what is asked is never
+mended by a coarser one: that there is a coarser one would say what the finer one lacked. The
+release is refused instead, and a release that is there says no more than that every region keeps
+what each of its published groups shows that it keeps.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from phalanx.arrays import Floats, Ints
+from phalanx.data.column import Column, kind_of, typed
+from phalanx.data.domain import Domain
+from phalanx.data.schema import Schema
+from phalanx.randomness import Stream
+
+_LEAST: Final = 0.25
+"""No cut takes a smaller share of a region away, as long as there is another one."""
+_MISSING: Final = -1.0
+"""Where a missing value is, below all others."""
+
+
+class Attribute:
+    """What is known of one quasi-identifier in the whole table: the ends of numbers and dates, the
+    values of a categorical one.
+    """
+
+    def __init__(self, name: str, schema: Schema) -> None:
+        self.name = name
+        self._declared = schema.types.get(name)
+        self._hierarchy = schema.hierarchies.get(name)
+        self._values: pl.Series | None = None
+        self._line: Floats | None = None
+
+    def see(self, values: pl.Series) -> pl.Series:
+        """Look at further values.
+
+        Parameters
+        ----------
+        values : pl.Series
+            As they stand in the source, shape (n,).
+
+        Returns
+        -------
+        pl.Series
+            The same in their canonical type, shape (n,).
+        """
+        values = self.canonical(values)
+        distinct = values.unique().drop_nulls()
+        if distinct.dtype != pl.String:
+            ends = [distinct.min(), distinct.max()]
+            distinct = pl.Series(self.name, ends, dtype=distinct.dtype).drop_nulls()
+        seen = distinct if self._values is None else pl.concat([self._values, distinct])
+        seen = seen.unique().sort()
+        self._values = (
+            seen if seen.dtype == pl.String else pl.concat([seen[:1], seen[-1:]]).unique()
+        )
+        return values
+
+    def canonical(self, values: pl.Series) -> pl.Series:
+        """Values as they are compared and published.
+
+        Parameters
+        ----------
+        values : pl.Series
+            As they stand in the source, shape (n,).
+
+        Returns
+        -------
+        pl.Series
+            The same in their canonical type, shape (n,).
+        """
+        kind = kind_of(values, self._declared, self._hierarchy)
+        values = typed(values, kind)
+        return values.cast(pl.String) if kind == "categorical" else values
+
+    def places(self, values: pl.Series) -> Floats:
+        """Where values of their canonical type are from 0 to 1, shape (n,); all values must have
+        been seen.
+
+        Parameters
+        ----------
+        values : pl.Series
+            The values, shape (n,).
+
+        Returns
+        -------
+        Floats
+            Their places, shape (n,); missing ones are below 0.
+        """
+        seen = self._values if self._values is not None else values.clear()
+        if seen.dtype == pl.String:
+            leaves = self._leaves(seen)
+            scale = pl.DataFrame(
+                {"value": leaves, "place": np.arange(len(leaves)) / max(1, len(leaves) - 1)}
+            )
+            found = pl.DataFrame({"value": values}).join(
+                scale, on="value", how="left", maintain_order="left"
+            )["place"]
+        else:
+            ends = seen.to_physical().cast(pl.Float64)
+            low = float(ends.min() or 0.0)  # type: ignore[arg-type]
+            high = float(ends.max() or 0.0)  # type: ignore[arg-type]
+            found = (values.to_physical().cast(pl.Float64) - low) / ((high - low) or 1.0)
+        places: Floats = found.fill_null(_MISSING).to_numpy().astype(np.float64)
+        return places
+
+    def over_all(self, column: Column) -> Column:
+        """The codes of a part over a domain that reaches as far as that of the whole table, so that
+        a width means the same in every part.
+
+        Parameters
+        ----------
+        column : Column
+            A part's, codes of shape (n,).
+
+        Returns
+        -------
+        Column
+            The same values, codes of shape (n,).
+        """
+        domain = column.domain
+        if self._values is None:
+            return column
+        missing = int(domain.has_missing)
+        present = domain.values[missing:]
+        seen = self._values.cast(present.dtype)
+        leaves = self._leaves(pl.concat([present, seen.alias(present.name)]).unique())
+        values = pl.concat([domain.values[:missing], leaves.cast(present.dtype)])
+        code = pl.DataFrame({"value": domain.values}).join(
+            pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)}),
+            on="value",
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )["code"]
+        codes = code.to_numpy().astype(np.int32)[column.codes]
+        return Column(codes, Domain(domain.type, values.alias(self.name), domain.hierarchy))
+
+    def _leaves(self, values: pl.Series) -> pl.Series:
+        return values.sort() if self._hierarchy is None else self._hierarchy.leaves(values)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A node of the cuts: what is below ``at`` of an attribute, and the rest; or a part, whose rows
+    are dealt out by chance over ``ways`` parts where no quasi-identifier divides them.
+    """
+
+    attribute: int = -1
+    at: float = 0.0
+    below: "Region | None" = None
+    above: "Region | None" = None
+    first: int = 0
+    ways: int = 1
+
+    @property
+    def end(self) -> int:
+        """The number behind that of its last part."""
+        return self.first + self.ways if self.above is None else self.above.end
+
+    def parts_of(self, places: Floats, stream: Stream) -> Ints:
+        """The part of every row.
+
+        Parameters
+        ----------
+        places : Floats
+            Of every row and attribute, shape (n, d).
+        stream : Stream
+            Deals rows out.
+
+        Returns
+        -------
+        Ints
+            Numbers from 0, shape (n,).
+        """
+        if self.below is None or self.above is None:
+            return self.first + stream.integers(self.ways, len(places))
+        parts = np.empty(len(places), dtype=np.int64)
+        low = places[:, self.attribute] < self.at
+        parts[low] = self.below.parts_of(places[low], stream)
+        parts[~low] = self.above.parts_of(places[~low], stream)
+        return parts
+
+
+def regions(sample: Floats, rows: int, most: int) -> Region:
+    """Regions of about ``most`` rows or fewer, as Mondrian begins: the widest attribute is cut near
+    its median, at no place that parts equal values.
+
+    Parameters
+    ----------
+    sample : Floats
+        Places of some rows, drawn at random, shape (s, d).
+    rows : int
+        How many rows the table has.
+    most : int
+        So many are wanted in a region.
+
+    Returns
+    -------
+    Region
+        The root; parts are numbered from 0, neighbours in turn.
+    """
+    return _cut(sample, rows / max(1, len(sample)), most, 0)
+
+
+def _cut(sample: Floats, weight: float, most: int, first: int) -> Region:
+    if len(sample) * weight <= most or len(sample) < 2:
+        return Region(first=first)
+    widths = sample.max(axis=0) - sample.min(axis=0)
+    cuts = [(a, *_median(sample[:, a])) for a in np.argsort(-widths, kind="stable")]
+    even = [cut for cut in cuts if cut[2] >= _LEAST] or sorted(cuts, key=lambda cut: -cut[2])
+    attribute, at, share = even[0]
+    if not share:
+        return Region(first=first, ways=math.ceil(len(sample) * weight / most))
+    low = sample[:, attribute] < at
+    below = _cut(sample[low], weight, most, first)
+    above = _cut(sample[~low], weight, most, below.end)
+    return Region(int(attribute), at, below, above)
+
+
+def _median(places: Floats) -> tuple[float, float]:
+    """Where to cut so that about half lies below, and the share of the smaller side; 0 where all
+    are equal.
+    """
+    values, counts = np.unique(places, return_counts=True)
+    if len(values) < 2:
+        return 0.0, 0.0
+    below = np.cumsum(counts)[:-1]
+    cut = int(np.argmin(np.abs(2 * below - len(places))))
+    share = min(below[cut], len(places) - below[cut]) / len(places)
+    return float((values[cut] + values[cut + 1]) / 2), float(share)
+
+
+def merged(counts: Sequence[int], least: int) -> list[list[int]]:
+    """Parts that are published together: each with its neighbour as long as they have fewer than
+    ``least`` rows, which everybody may know; parts without a row are left out.
+
+    >>> merged([5, 0, 40, 3, 2], 4)
+    [[0], [2], [3, 4]]
+    """
+    together: list[list[int]] = []
+    held = 0
+    for number, rows in enumerate(counts):
+        if not rows:
+            continue
+        if together and held < least:
+            together[-1].append(number)
+            held += rows
+        else:
+            together.append([number])
+            held = rows
+    if len(together) > 1 and held < least:
+        last = together.pop()
+        together[-1] += last
+    return together

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts on the parts of a release, merged into those on all of it: the worst figure counts,
+and all must hold.
+
+A part is checked as a release by itself. That is a check of the whole release for what is about
+every group by itself, because a group stands in one part alone, which is looked at here. What a lie
+about parts could hide is asked of all of them together: an order that few rows do not show, and an
+order of the parts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import isfinite
+
+import polars as pl
+
+from phalanx.guarantees import stated
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.consistency.check import NAME
+from phalanx.guarantees.consistency.order import InParts
+from phalanx.release.part import Part
+
+
+class Merged:
+    """What was found of the parts of one release, in their order; ``prefix``: of verdicts' names."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._worst: dict[str, tuple[Verdict, int]] = {}
+        self._differ: set[str] = set()
+        self._order = InParts()
+        self._values: set[str] = set()
+        self._types: list[pl.Schema] = []
+
+    def add(self, part: Part, verdicts: Sequence[Verdict]) -> None:
+        """Take the verdicts on a further part in.
+
+        Parameters
+        ----------
+        part : Part
+            The part.
+        verdicts : Sequence[Verdict]
+            What was found of it by itself.
+        """
+        for verdict in verdicts:
+            if verdict.name == self._prefix + NAME:
+                verdict = with_faults(verdict, list(_strangers(part)))  # noqa: PLW2901
+            verdict = _among_all(verdict, part.before)  # noqa: PLW2901
+            worst = self._worst.get(verdict.name)
+            if worst is not None and worst[0].note != verdict.note:
+                self._differ.add(verdict.name)
+            if worst is None or _is_worse(verdict, worst[0]):
+                self._worst[verdict.name] = (verdict, part.at)
+        self._order.add(part.form)
+        self._values |= stated.sensitive_values(part.form)
+        self._types.append(part.form.table.schema)
+
+    def verdicts(self) -> list[Verdict]:
+        """What was found of the whole release.
+
+        Returns
+        -------
+        list[Verdict]
+            One of each name, the worst.
+        """
+        parts = len(self._types)
+        merged = [
+            replace(
+                verdict,
+                note=f"{verdict.note} (in part {at + 1} of {parts}, the worst)"
+                if name in self._differ
+                else f"{verdict.note} (in each of {parts} parts)",
+            )
+            for name, (verdict, at) in self._worst.items()
+            if name != self._prefix + stated.ALIKE
+        ]
+        among = self._order.faults()
+        if any(types != self._types[0] for types in self._types):
+            among.append("its parts have columns of different types")
+        consistency = self._prefix + NAME
+        alike = [replace(v, name=self._prefix + v.name) for v in stated.alike(self._values)]
+        return [*(with_faults(v, among) if v.name == consistency else v for v in merged), *alike]
+
+
+def with_faults(verdict: Verdict, faults: Sequence[str]) -> Verdict:
+    """The verdict of consistency with further faults."""
+    if not faults:
+        return verdict
+    said = "; ".join(faults) + (f"; {verdict.note}" if not verdict.holds else "")
+    cases = pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})
+    return replace(
+        verdict,
+        worst=len(faults) + (verdict.worst if isinstance(verdict.worst, int) else 0),
+        holds=False,
+        note=said,
+        worst_cases=pl.concat([cases, verdict.worst_cases]),
+    )
+
+
+def _strangers(part: Part) -> Iterator[str]:
+    """Rows of a part whose groups are not its own, so that a group may stand in several parts."""
+    name = part.form.id_column
+    for table in part.form.tables().values():
+        if name in table.columns and table[name].dtype.is_integer():
+            numbers = table[name]
+            outside = ((numbers < 1) | (numbers > part.manifest.groups)).sum()
+            if outside:
+                yield (
+                    f"part {part.at + 1} has {outside} row(s) of {part.form.group_word}s that are"
+                    " numbered as another part's, and a group stands in one part alone"
+                )
+
+
+def _among_all(verdict: Verdict, before: int) -> Verdict:
+    """The worst cases of a part with the numbers that their groups have in the release."""
+    cases = verdict.worst_cases
+    if not before or "group" not in cases.columns or not cases["group"].dtype.is_integer():
+        return verdict
+    return replace(verdict, worst_cases=cases.with_columns(pl.col("group") + before))
+
+
+def _is_worse(one: Verdict, other: Verdict) -> bool:
+    """Whether a verdict says worse of its part than another of the same name: it fails, or it is
+    further beyond the bound, or nearer to it.
+    """
+    if one.holds != other.holds:
+        return not one.holds
+    mine, theirs = _from_bound(one), _from_bound(other)
+    if mine is None or theirs is None:
+        return theirs is None and mine is not None
+    return mine < theirs if one.holds else mine > theirs
+
+
+def _from_bound(verdict: Verdict) -> Fraction | None:
+    """How far the figure is from the bound; None where they are no numbers."""
+    worst, bound = verdict.worst, verdict.bound
+    if isinstance(worst, str | None) or isinstance(bound, str):
+        return None
+    if not (isfinite(worst) and isfinite(bound)):
+        return None
+    return abs(Fraction(worst) - Fraction(bound))

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release in parts: each is drafted, written, read back and checked as a release by itself, one
+after the other, so that no more than one is in memory.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from phalanx.data.persons import PersonKey
+from phalanx.engines.out_of_core import Divided
+from phalanx.errors import GuaranteeError, MethodError
+from phalanx.guarantees.parts import Merged
+from phalanx.methods.base import Divisible, Draft, Memory, Method, Suppressed
+from phalanx.randomness import Randomness
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release, opened, write_manifest, write_tables
+from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
+from phalanx.release.part import Part, numbered
+from phalanx.release.parts import ending
+from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.staging import Folder
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DraftingInParts:
+    """What the next release of a series is made from, where its table is larger than the memory."""
+
+    of: "partial[Drafting]"
+    """Makes the drafting of a part by itself, once its ``microdata`` are given."""
+    divided: Divided
+    key: PersonKey | None
+    method: Method
+    number: int
+    seed: int | None
+    earlier: Sequence[Release] = ()
+
+    def check(
+        self,
+        room: Callable[[], AbstractContextManager[Folder]],
+        take: Callable[[Folder, Checked], T],
+        progress: Progress,
+    ) -> T:
+        """As ``Drafting.check`` does, for a table in parts; their rows lie meanwhile on the disk of
+        the folder, in files without a name.
+        """
+        progress("group")
+        with room() as folder:
+            checked = self._checked(folder.path)
+            progress("check")
+            return take(folder, checked)
+
+    def _checked(self, folder: Path) -> Checked:
+        """Every part in turn; then the manifest of all of them."""
+        by = self.method.divided_by if isinstance(self.method, Divisible) else None
+        if by is None:
+            raise MethodError(
+                f"{self.method.name} does not publish in parts; leave the engine out."
+            )
+        rng = (
+            Randomness.secure() if self.seed is None else Randomness.seeded(self.seed + self.number)
+        )
+        merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
+        for at, microdata in enumerate(self.divided.parts(by, folder, self.key, rng)):
+            drafting = self.of(microdata=microdata)
+            draft = self._draft(drafting, rng.of(f"part {at}"))
+            if manifest is not None and list(draft.form.attributes) != manifest.attributes:
+                raise GuaranteeError(
+                    "the parts of the table do not have the same published columns; nothing was"
+                    " published, please report this."
+                )
+            manifest = _grown(manifest, at, drafting, draft, rng, folder)
+            part = Part.read_part(folder, manifest, at)
+            merged.add(part, drafting.checked(draft, part, {}).verdicts)
+            suppressed.update(draft.suppressed.rows or {})
+        if manifest is None:
+            raise GuaranteeError("no part was published; nothing left, please report this.")
+        write_manifest(folder, manifest)
+        verdicts = merged.verdicts()
+        refuse_broken(verdicts)
+        return Checked(
+            draft=replace(draft, suppressed=Suppressed(rows=dict(suppressed))),
+            release=opened(folder),
+            groups=None,
+            evidence=Evidence(),
+            verdicts=verdicts,
+            attacks=[],
+            spent=None,
+        )
+
+    def _draft(self, drafting: Drafting, rng: Randomness) -> Draft:
+        """The draft of one part."""
+        try:
+            draft = self.method.publish(drafting.microdata, Memory(), rng)
+        except MethodError as error:
+            raise type(error)(
+                f"one of the parts in which the table is published has {drafting.microdata.rows:,}"
+                f" rows: {error}"
+            ) from None
+        check_attributes(self.earlier, draft)
+        return draft
+
+
+def _grown(
+    manifest: Manifest | None,
+    at: int,
+    drafting: Drafting,
+    draft: Draft,
+    rng: Randomness,
+    folder: Path,
+) -> Manifest:
+    """Write a further part, and what the manifest says with it."""
+    form = draft.form
+    parts: list[PublishedPart] = [] if manifest is None else manifest.parts
+    files: list[PublishedFile] = [] if manifest is None else manifest.files
+    before = sum(part.groups for part in parts)
+    tables = {n: numbered(table, form.id_column, before) for n, table in form.tables().items()}
+    parts = [*parts, PublishedPart(rows=form.rows, groups=form.groups)]
+    return Manifest(
+        form=form.kind,
+        attributes=list(form.attributes),
+        rows=sum(part.rows for part in parts),
+        groups=sum(part.groups for part in parts),
+        counterfeits=form.counterfeit_rows,
+        registered=form.registered_persons,
+        files=[*files, *write_tables(folder, tables, ("parquet",), ending(at))],
+        parts=parts,
+        **form.manifest_fields(),
+        **drafting.manifest_fields(draft, rng),
+    )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file that is read some rows at a time says what it says when it is read whole."""
+
+import datetime as dt
+
+import polars as pl
+import pytest
+
+from phalanx.data.sources import batches as module
+from phalanx.data.sources.batches import Batches, is_parquet
+from phalanx.data.sources.source import read_source
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 100])
+def test_a_parquet_file_in_pieces_is_the_same_table(tmp_path, monkeypatch, at_once):
+    """Of all types, also of categories; and of some columns in another order."""
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    frame = pl.DataFrame(
+        {
+            "a": [1, 2, None, 4, 5],
+            "b": ["x", "y", None, "x", "z"],
+            "c": [dt.date(2020, 1, day) for day in range(1, 6)],
+            "d": [0.5, float("nan"), None, -0.0, 1.0],
+        },
+        schema_overrides={"a": pl.Int16},
+    )
+    frame.with_columns(pl.col("b").cast(pl.Categorical)).write_parquet(tmp_path / "t.parquet")
+    read = Batches.of(tmp_path / "t.parquet")
+    whole = read_source(tmp_path / "t.parquet")
+    assert (read.rows, read.names) == (5, ["a", "b", "c", "d"])
+    assert pl.concat(list(read.each(whole.columns))).equals(whole)
+    assert pl.concat(list(read.each(["c", "a"])))["a"].equals(whole["a"])
+
+
+def test_what_is_no_file_in_batches_is_none(tmp_path):
+    """Frames, databases, other kinds, what is not there, and what is not whole."""
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\n")
+    for source in (
+        pl.DataFrame({"a": [1]}),
+        "sqlite:///t.db",
+        tmp_path / "none.parquet",
+        tmp_path / "t.parquet",
+        tmp_path / "t.csv",
+    ):
+        assert Batches.of(source) is None
+    assert not is_parquet("postgresql://host/a.parquet")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a table fits the memory is estimated before it is read, and said where it does not."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx import Anatomy, MInvariance, Mondrian, Schema
+from phalanx.engines import choosing
+from phalanx.engines.choosing import bytes_of, divide
+from phalanx.errors import MethodError, PlanError
+
+SCHEMA = Schema(quasi=["age", "zip"], sensitive="ill")
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A folder with a file of 6,000 rows of three columns."""
+    rng = np.random.default_rng(19)
+    frame = pl.DataFrame({name: rng.integers(0, 50, 6_000) for name in ("age", "zip", "ill")})
+    frame.write_parquet(tmp_path / "t.parquet")
+    return tmp_path
+
+
+def left(monkeypatch, size):
+    monkeypatch.setattr(choosing, "memory_left", lambda: size)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4 GiB", 4 << 30), ("600MB", 600_000_000), ("1.5 kib", 1536), ("77", 77), (12, 12)],
+)
+def test_a_limit_is_written_as_people_write_it(text, size):
+    """Decimal and binary units, with or without a blank."""
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "-1 GB", "0", "4 parsecs", "1e9"])
+def test_what_is_no_limit_is_refused(text):
+    """In one sentence that shows how it is written."""
+    with pytest.raises(PlanError, match="write it as '4 GiB'"):
+        bytes_of(text)
+
+
+def test_a_table_that_fits_is_published_whole(monkeypatch, source):
+    """Nothing is divided where the estimate is within the memory, nor where the plan says so."""
+    left(monkeypatch, 6_000 * 3 * 170)
+    assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2)) is None
+    left(monkeypatch, 1)
+    assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), engine="local") is None
+    assert divide(pl.read_parquet(source / "t.parquet"), SCHEMA, Mondrian(k=2)) is None
+
+
+@pytest.mark.parametrize("method", [Mondrian(k=2, l=2), Anatomy(l=2)], ids=lambda m: m.name)
+def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
+    """By one byte too many, into parts that take their share of the memory."""
+    left(monkeypatch, 6_000 * 3 * 170 - 1)
+    divided = divide(source / "t.parquet", SCHEMA, method)
+    assert divided is not None
+    assert divided.rows == 6_000
+    assert divided.most == 2_399
+
+
+@pytest.mark.parametrize(
+    "method", [MInvariance(m=2), Mondrian(k=2, t=0.3)], ids=["m-invariance", "t"]
+)
+def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, method):
+    """The refusal names the estimate and what may be taken."""
+    left(monkeypatch, 1_000_000)
+    schema = Schema(identifier="zip", quasi=["age"], sensitive="ill")
+    with pytest.raises(MethodError, match=r"6,000 rows of 3 columns .* 0\.0 GB where 0\.0 GB"):
+        divide(source / "t.parquet", schema, method)
+
+
+def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
+    """A frame, a memory of nothing, and values that are not applicable."""
+    with pytest.raises(PlanError, match="reads a whole Parquet file"):
+        divide(pl.DataFrame({"a": [1]}), SCHEMA, Mondrian(k=2), engine="out-of-core")
+    left(monkeypatch, 1_000)
+    with pytest.raises(MethodError, match="too little for parts of 2,000 rows"):
+        divide(source / "t.parquet", SCHEMA, Mondrian(k=2))
+    schema = Schema(quasi=["age", "zip"], sensitive="ill", not_applicable=[0])
+    with pytest.raises(MethodError, match="values that are not applicable need the whole table"):
+        divide(source / "t.parquet", schema, Mondrian(k=2))
+
+
+def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
+    """The limit is of the whole process."""
+    monkeypatch.setattr(choosing, "memory_held", lambda: 50_000_000)
+    fits = 50_000_000 + 6_000 * 3 * 170
+    assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits) is None
+    assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits - 1) is not None
