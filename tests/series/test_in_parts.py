@@ -245,6 +245,8 @@ def change(folder, tables=None, **fields):
             folder / name, compression="zstd", compression_level=1, statistics=False
         )
     manifest = opened_raw(folder) | fields
+    if not manifest.get("parts"):
+        manifest.pop("parts", None)
     for file in manifest["files"]:
         file["sha256"] = digest_of(folder / file["name"])
     (folder / "release.json").write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")

@@ -3,9 +3,10 @@
 
 It has all quasi-identifiers, hence the partition, and this code. The groups are the parts here, the
 coarsest that there can be, so that all it learns comes from the partition and from whether there is
-a release. Refusing where a part is not diverse keeps 1/l; to publish parts together where one of
-them fails, as it would be done out of good will, does not: the release says then which tables it
-cannot be.
+a release. Where a part that is not diverse refuses the release, everybody has each value with
+exactly the share that their group shows, as balanced cuts promise. Where parts are published
+together because one of them fails, as it would be done out of good will, that is not so: the
+release says then which tables it cannot be.
 """
 
 from collections import Counter
@@ -33,21 +34,21 @@ def mending(values, parts, l):
     return refusing(values, parts, l) or refusing(values, (range(len(values)),), l)
 
 
-def worst(rule, parts, values, l):
-    """The greatest posterior of any value of any person, over all releases that there can be."""
-    worlds = set(permutations(values))
+def surprises(rule, parts, values, l):
+    """In how many cases a person has a value with another probability than the share that their group
+    shows, over all releases that there can be of tables with these values.
+    """
     releases = {}
-    for world in worlds:
+    for world in set(permutations(values)):
         if (release := rule(world, parts, l)) is not None:
             releases.setdefault(release, []).append(world)
-    return max(
-        (
-            Fraction(count, len(possible))
-            for possible in releases.values()
-            for person in range(len(values))
-            for count in Counter(world[person] for world in possible).values()
-        ),
-        default=Fraction(0),
+    return sum(
+        Fraction(sum(world[person] == value for world in possible), len(possible))
+        != Fraction(shown.count(value), len(shown))
+        for release, possible in releases.items()
+        for group, shown in release
+        for person in group
+        for value in set(values)
     )
 
 
@@ -63,15 +64,15 @@ TABLES = [
 
 
 @pytest.mark.parametrize("l", [2, 3])
-def test_refusing_keeps_the_bound_over_all_tables(l):
-    """Whatever the table is, nobody is linked with a value with more than 1/l."""
-    tables = [(parts, values) for parts, values, bound in TABLES if bound == l]
-    assert len(tables) > 10
-    assert max(worst(refusing, parts, values, l) for parts, values in tables) <= Fraction(1, l)
-
-
-def test_a_coarser_partition_where_a_part_fails_would_not():
-    """The broken twin: some table is published together because a part failed, and the posterior of
-    somebody is above 1/l.
+def test_refusing_tells_no_more_than_the_groups_show(l):
+    """Whatever the table is, everybody has each value with exactly the share of their group, which is
+    at most 1/l.
     """
-    assert any(worst(mending, parts, values, l) > Fraction(1, l) for parts, values, l in TABLES)
+    tables = [(parts, values) for parts, values, bound in TABLES if bound == l]
+    assert len(tables) >= 4
+    assert [surprises(refusing, parts, values, l) for parts, values in tables] == [0] * len(tables)
+
+
+def test_a_coarser_partition_where_a_part_fails_would_tell_more():
+    """The broken twin: what was published together says of somebody more than it shows."""
+    assert any(surprises(mending, parts, values, l) for parts, values, l in TABLES)
