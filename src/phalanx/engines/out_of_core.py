@@ -146,7 +146,7 @@ class Divided:
                 table = batch.select(columns)[order].to_arrow()
                 sizes = np.bincount(parts, minlength=len(files))
                 ends = np.cumsum(sizes)
-                for number in np.flatnonzero(sizes):
+                for number in np.flatnonzero(sizes).tolist():
                     piece = table.slice(ends[number] - sizes[number], sizes[number])
                     if number not in writers:
                         options = pa.ipc.IpcWriteOptions(compression="lz4")

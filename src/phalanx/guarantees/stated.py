@@ -74,7 +74,7 @@ def _limits(release: Release) -> Iterator[Verdict]:
 def sensitive_values(form: Form) -> frozenset[str]:
     """The published sensitive values that are text."""
     column = next(
-        (table[name] for table in form.tables().values() if (name := form.sensitive) in table),
+        (t[name] for t in form.tables().values() if (name := form.sensitive) in t.columns),
         None,
     )
     if column is None or column.dtype != pl.String:

@@ -88,10 +88,11 @@ def _in_parts(release: Release, earlier: Sequence[Release], *, allow_seeded: boo
     release by itself, and the verdicts are merged. What is not about every group by itself is
     checked of the whole release, which must be read for it.
     """
-    of_parts, of_all = [], []
-    for public in release.manifest.guarantees:
-        by_itself = getattr(from_parameters(public), "of_each_group", False)
-        (of_parts if by_itself else of_all).append(public)
+    promised = release.manifest.guarantees
+    of_parts = [
+        public for public in promised if getattr(from_parameters(public), "of_each_group", False)
+    ]
+    of_all = [public for public in promised if public not in of_parts]
     merged = Merged()
     for part in each_part(release):
         merged.add(part, _checks(part, of_parts, earlier, None, None, allow_seeded=allow_seeded))
