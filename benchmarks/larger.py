@@ -92,7 +92,7 @@ def timed(words: list[str], folder: Path, limit: int) -> str:
             cwd=folder,
             stdout=log,
             stderr=log,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),  # noqa: PLW1509 - one thread here
         )
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
