@@ -16,7 +16,7 @@ from phalanx.methods.base import Divisible, Method
 Engine = Literal["local", "out-of-core"]
 
 _BYTES_PER_VALUE: Final = 170
-"""Of a method that does not say: at 10 M rows of 6 columns up to 1,000 bytes a row were measured."""
+"""Of a method that does not say."""
 _SHARE: Final = 0.4
 """A part is made to take so much of the memory: the rest is for reading and what allocators
 keep.

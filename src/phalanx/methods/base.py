@@ -255,7 +255,7 @@ class Divisible(Protocol):
     """
 
     bytes_per_value: ClassVar[int]
-    """What it takes for a value of the table at most, as measured by benchmarks/larger.py."""
+    """What it is estimated to take for a value of the table at most; benchmarks print peaks."""
 
     @property
     def divided_by(self) -> Division | None:
