@@ -7,7 +7,7 @@ it published, under the same limit.
 
 The table is made up in batches, N rows x 6 columns: a person, four quasi-identifiers, an occupation.
 ``seconds`` are by the clock, ``cpu`` is what all threads took, ``peak`` the most memory that was
-resident. 100 M rows need about 12 GB of disk while they are published.
+resident. The disk needs room for the table three times.
 """
 
 import argparse
