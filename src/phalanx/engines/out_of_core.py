@@ -3,7 +3,7 @@
 in files without a name, of which one is read at a time.
 
 The first time a sample of the quasi-identifiers, and how far each attribute reaches, are taken; the
-second time every row goes to the file of its part. Nobody else can open such a file, and the system
+second time every row goes to the file of its part. No other process can open such a file, and the system
 takes it back with the process, however that ends: no row is left behind by a kill.
 """
 

@@ -2,9 +2,9 @@
 """Regions of the quasi-identifiers: a coarse partition that no sensitive value has a part in.
 
 Where they are cut follows from a random sample of the rows' quasi-identifiers and from how many
-rows there are. So whoever knows everybody's quasi-identifiers and this code knows as much of them
+rows there are. So an adversary who knows all quasi-identifiers and this code knows as much of them
 without the release, but for the draw of the sample, which is made without a look at anything else.
-That the regions are there tells of nobody. A region whose rows cannot keep what is asked is never
+That the regions are there tells of no person. A region whose rows cannot keep what is asked is never
 mended by a coarser one: that there is a coarser one would say what the finer one lacked. The
 release is refused instead, and a release that is there says no more than that every region keeps
 what each of its published groups shows that it keeps.
@@ -244,7 +244,7 @@ def _median(places: Floats) -> tuple[float, float]:
 
 def merged(counts: Sequence[int], least: int) -> list[list[int]]:
     """Parts that are published together: each with its neighbour as long as they have fewer than
-    ``least`` rows, which everybody may know; parts without a row are left out.
+    ``least`` rows, which anyone may know; parts without a row are left out.
 
     >>> merged([5, 0, 40, 3, 2], 4)
     [[0], [2], [3, 4]]

@@ -49,7 +49,7 @@ class Repeated:
             self._files[number].write(keys[file_of == number].tobytes())
 
     def check(self, name: str) -> None:
-        """SourceError where somebody was seen twice.
+        """SourceError where a person was seen twice.
 
         Parameters
         ----------

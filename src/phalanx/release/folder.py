@@ -116,7 +116,7 @@ class Unread(Release):
 
 def opened(path: str | Path) -> Release:
     """A release folder, read as ``Release.read`` does; of one in parts no table is read before
-    somebody asks for it.
+    one is asked for.
     """
     where = Path(path)
     manifest = _checked_manifest(where)

@@ -516,7 +516,7 @@ class Release(folder.Release):
 
 
 class ReleaseInParts(Release):
-    """A release of a table that is larger than the memory: no table of it is read before somebody
+    """A release of a table that is larger than the memory: no table of it is read before one is
     asks for one, and then whole.
     """
 

@@ -50,7 +50,7 @@ class Batches:
             return None
         try:
             names, rows = _head(Path(source))
-        except SourceError:  # which whoever reads it whole says
+        except SourceError:  # which is said by what reads it whole
             return None
         return cls(Path(source), names, rows, drop)
 
