@@ -517,7 +517,7 @@ class Release(folder.Release):
 
 class ReleaseInParts(Release):
     """A release of a table that is larger than the memory: no table of it is read before one is
-    asks for one, and then whole.
+    asked for, and then whole.
     """
 
     def __init__(self, **given: Any) -> None:
