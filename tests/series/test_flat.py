@@ -47,7 +47,7 @@ def series_in(path: Path, method=METHODS["m-invariance"], **said) -> Series:
 def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often tables of a folder, and mappings of the ledger, were read."""
     counts: Counter[str] = Counter()
-    tables, mapping = folder._read_tables, ledger_module.unpack_groups
+    tables, mapping = folder.read_tables, ledger_module.unpack_groups
 
     def counting_tables(path, manifest):
         counts["tables"] += 1
@@ -57,7 +57,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counts["mappings"] += 1
         return mapping(content)
 
-    monkeypatch.setattr(folder, "_read_tables", counting_tables)
+    monkeypatch.setattr(folder, "read_tables", counting_tables)
     monkeypatch.setattr(ledger_module, "unpack_groups", counting_mappings)
     return counts
 

@@ -171,7 +171,7 @@ def test_what_was_changed_on_the_disk_is_seen(release: px.Release, tmp_path: Pat
 def test_the_private_folder_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
     """While the files are checked, only their owner may read them."""
     modes = []
-    read = publishing.Drafting._checked
+    read = publishing.Drafting.checked
 
     def look(self: Any, draft: Any, checked: Any, bounds: Any) -> Any:
         modes.extend(
@@ -179,7 +179,7 @@ def test_the_private_folder_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         return read(self, draft, checked, bounds)
 
-    monkeypatch.setattr(publishing.Drafting, "_checked", look)
+    monkeypatch.setattr(publishing.Drafting, "checked", look)
     px.publish(PEOPLE, SCHEMA, METHODS[0])
     assert modes == [0o700, 0o700]
 

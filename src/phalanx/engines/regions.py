@@ -104,15 +104,15 @@ class Attribute:
             scale = pl.DataFrame(
                 {"value": leaves, "place": np.arange(len(leaves)) / max(1, len(leaves) - 1)}
             )
-            found = pl.DataFrame({"value": values}).join(
+            place_of = pl.DataFrame({"value": values}).join(
                 scale, on="value", how="left", maintain_order="left"
             )["place"]
         else:
             ends = seen.to_physical().cast(pl.Float64)
             low = float(ends.min() or 0.0)  # type: ignore[arg-type]
             high = float(ends.max() or 0.0)  # type: ignore[arg-type]
-            found = (values.to_physical().cast(pl.Float64) - low) / ((high - low) or 1.0)
-        places: Floats = found.fill_null(_MISSING).to_numpy().astype(np.float64)
+            place_of = (values.to_physical().cast(pl.Float64) - low) / ((high - low) or 1.0)
+        places: Floats = place_of.fill_null(_MISSING).to_numpy().astype(np.float64)
         return places
 
     def over_all(self, column: Column) -> Column:

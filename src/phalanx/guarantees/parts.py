@@ -87,13 +87,13 @@ def with_faults(verdict: Verdict, faults: Sequence[str]) -> Verdict:
     """The verdict of consistency with further faults."""
     if not faults:
         return verdict
-    said = "; ".join(faults) + (f"; {verdict.note}" if not verdict.holds else "")
+    note = "; ".join(faults) + (f"; {verdict.note}" if not verdict.holds else "")
     cases = pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})
     return replace(
         verdict,
         worst=len(faults) + (verdict.worst if isinstance(verdict.worst, int) else 0),
         holds=False,
-        note=said,
+        note=note,
         worst_cases=pl.concat([cases, verdict.worst_cases]),
     )
 

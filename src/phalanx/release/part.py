@@ -26,6 +26,7 @@ class Part(Release):
 
     @property
     def written(self) -> Mapping[str, pl.DataFrame]:
+        """As they stand in its files, with the numbers that their groups have there."""
         return self.tables
 
     @classmethod

@@ -376,8 +376,8 @@ class Series:
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
         if made.formats != ("parquet",) or registry is not None:
             raise PlanError(
-                "a table that is published in parts is written as Parquet, and has no registry;"
-                " write formats = ['parquet'] and leave the registry out, or raise memory_limit."
+                "a table published in parts is Parquet and has no registry; set formats ="
+                " ['parquet'] and leave the registry out, or raise memory_limit."
             )
         return divided
 
