@@ -261,10 +261,10 @@ def test_no_value_is_lost_among_types():
     numbers and some of them are.
     """
     wide, narrow = pl.Series([2**40, 5]), pl.Series([7, None], dtype=pl.Int16)
-    assert breach._union([wide, wide, pl.Series([], dtype=pl.String)]).to_list() == [5, 2**40]
-    assert breach._union([wide, narrow]).to_list() == [str(2**40), "5", "7"]
-    assert breach._union([narrow, pl.Series(["x", "7"])]).to_list() == ["7", "x"]
-    assert breach._union([narrow, pl.Series([1.5])]).to_list() == [1.5, 7.0]
+    assert shares._union([wide, wide, pl.Series([], dtype=pl.String)]).to_list() == [5, 2**40]
+    assert shares._union([wide, narrow]).to_list() == [str(2**40), "5", "7"]
+    assert shares._union([narrow, pl.Series(["x", "7"])]).to_list() == ["7", "x"]
+    assert shares._union([narrow, pl.Series([1.5])]).to_list() == [1.5, 7.0]
 
 
 def test_what_cannot_be_checked_is_said():
