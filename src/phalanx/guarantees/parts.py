@@ -45,6 +45,8 @@ class Merged:
         """
         for verdict in verdicts:
             if verdict.name == self._prefix + NAME:
+                if verdict.holds:
+                    self._order.add(part.form)
                 verdict = with_faults(verdict, list(_strangers(part)))  # noqa: PLW2901
             verdict = _among_all(verdict, part.before)  # noqa: PLW2901
             worst = self._worst.get(verdict.name)
@@ -52,7 +54,6 @@ class Merged:
                 self._differ.add(verdict.name)
             if worst is None or _is_worse(verdict, worst[0]):
                 self._worst[verdict.name] = (verdict, part.at)
-        self._order.add(part.form)
         self._values |= stated.sensitive_values(part.form)
         self._types.append(part.form.table.schema)
 

@@ -17,7 +17,6 @@ published is not seen here.
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -45,11 +44,7 @@ def order_faults(form: Form, original: Ints | None = None) -> list[str]:
     """
     if faults := list(_declared_faults(form)):
         return faults
-    _asked_of[form] = list(_tests(form, original))
-    return _refused(_asked_of[form])
-
-
-_asked_of: WeakKeyDictionary[Form, Sequence[_Test]] = WeakKeyDictionary()
+    return _refused(list(_tests(form, original)))
 
 
 class InParts:
@@ -62,14 +57,14 @@ class InParts:
         self._ends: dict[str, list[Any]] = {}
 
     def add(self, form: Form) -> None:
-        """Take a further part in, in their order, once ``order_faults`` has looked at it.
+        """Take a further part in, in their order, of whose form ``order_faults`` finds nothing.
 
         Parameters
         ----------
         form : Form
             Its form.
         """
-        for what, pairs, ascending in _asked_of.get(form, ()):
+        for what, pairs, ascending in _tests(form, None):
             before = self._pairs.get(what, (0, 0))
             self._pairs[what] = (before[0] + pairs, before[1] + ascending)
         self._ends.setdefault("size", []).append(form.rows)
