@@ -64,7 +64,7 @@ def test_who_has_no_value_fits_a_row_without_one() -> None:
     own = coverage.check(release, Microdata.encode(people, schema), hides_values=False)
     assert (own.worst, own.holds) == (0, True)
     other = coverage.check(release, Microdata.encode(PEOPLE, schema), hides_values=False)
-    assert other.note.startswith("1 row(s) fit nobody in the original table")
+    assert other.note.startswith("1 row(s) fit no person in the original table")
 
 
 @pytest.mark.parametrize("more", [0, 1])
