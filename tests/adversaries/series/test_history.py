@@ -15,7 +15,7 @@ from naive import global_guarantee as naive
 from phalanx.adversaries import History
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.guarantees.global_guarantee import breach
+from phalanx.guarantees.global_guarantee import shares
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.mondrian.method import Mondrian
@@ -162,7 +162,7 @@ def test_a_wrong_probability_is_seen(wrong, monkeypatch):
     ]
 
     agrees(series)
-    monkeypatch.setattr(breach, "linked", wrong)
+    monkeypatch.setattr(shares, "linked", wrong)
     with pytest.raises(AssertionError):
         agrees(series)
 
