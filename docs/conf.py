@@ -28,7 +28,13 @@ release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf
 
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/*.md", "docs/*/*.md", "experiments/*/README.md"]
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "docs/*/*.md",
+    "experiments/README.md",
+    "experiments/*/README.md",
+]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks"]
 myst_heading_anchors = 6
 highlight_language = "text"
@@ -46,7 +52,7 @@ BAR = {
     "How to": ["/docs/how-to/*", "/docs/extending"],
     "Understand": ["/docs/explanation/*"],
     "Look up": ["/docs/reference/index"],
-    "Experiments": ["/experiments/*/README"],
+    "Experiments": ["/experiments/README", "/experiments/*/README"],
     "The project": ["/CONTRIBUTING", "/CHANGELOG"],
 }
 

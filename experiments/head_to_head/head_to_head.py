@@ -286,7 +286,7 @@ def main() -> None:
     python = environment(given.environment)
     plain, others = (t.drop("row_id").select(*QUASI, SENSITIVE) for t in (table, held_out))
     half = others.sample(min(plain.height, others.height), seed=1)
-    print(f"### {table.height:,} rows of Adult\n")
+    print(f"## {table.height:,} rows of Adult\n")
     print(f"| {' | '.join(HEADER)} |\n|{' --- |' * len(HEADER)}")
     itself = [
         ("the table itself", Made(plain, 0, 0, plain.height)),

@@ -271,7 +271,7 @@ def main() -> None:
     theirs = [row(report["made by"], report) for report in published]
     few = [line for line in ours + theirs if line[2:].startswith(FEW)]
     tables = {
-        "all": f"### Judged here\n\n{table_of(ours)}\n\n### NIST's published reports\n\n"
+        "all": f"## Judged here\n\n{table_of(ours)}\n\n## NIST's published reports\n\n"
         f"{table_of(theirs)}",
         "few": table_of(few),
     }
