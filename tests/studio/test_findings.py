@@ -4,6 +4,7 @@ says that an adversary knows is what it is played with.
 """
 
 import json
+import os
 import re
 from html import unescape
 from pathlib import Path
@@ -99,3 +100,18 @@ def test_who_is_found_is_named_on_the_page_of_the_work_alone(tmp_path: Path) -> 
             assert f"<li>{person}</li>" in page
             for other in ("/", ATTACK, f"{ATTACK}.json"):
                 assert not re.search(rf"\b{person}\b", browser.get(other).text)
+
+
+def test_nobody_else_may_read_what_was_found(tmp_path: Path) -> None:
+    """Whatever the umask: the folder and the files are their owner's alone."""
+    folder = tmp_path / "releases" / "ward-1"
+    folder.mkdir(parents=True)
+    before = os.umask(0)
+    try:
+        for _ in range(2):
+            findings.keep(str(folder), "digest", findings.CHECK, {"checks": 1})
+    finally:
+        os.umask(before)
+    (found,) = (tmp_path / "releases").rglob("*.found")
+    assert found.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in found.iterdir()] == [0o600]

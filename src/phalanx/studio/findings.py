@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was found of a release, kept beside its reports until it is found anew, so that the series
-still says it when the studio starts again. No person, and nothing that goes out with the folder.
+still says it when the studio starts again. No person, nothing that goes out with the folder, and
+nothing that another user of the machine may read.
 """
 
 import json
@@ -29,10 +30,13 @@ def keep(folder: str, digest: str, kind: str, finding: Mapping[str, Any]) -> Non
     """
     to = _place(folder)
     with suppress(OSError):
-        to.mkdir(parents=True, exist_ok=True)
+        to.parent.mkdir(exist_ok=True)
+        to.mkdir(mode=0o700, exist_ok=True)
         of = {"format": _FORMAT, "digest": digest, "day": today(), "finding": finding}
         text = json.dumps(of, default=str)
         path, new = to / f"{quote(kind, safe='')}.json", to / f".{os.getpid()}"
+        new.unlink(missing_ok=True)
+        new.touch(mode=0o600, exist_ok=False)
         new.write_text(text, encoding="utf-8")
         new.replace(path)
 

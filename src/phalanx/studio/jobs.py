@@ -36,6 +36,8 @@ class Job:
     steps: list[str] = field(default_factory=list)
     result: Mapping[str, Any] | None = None
     error: str | None = None
+    ended: bool = False
+    """Whether it was asked to end; it is ``cancelled`` once its process is gone."""
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: number, kind, title, state, steps, result, error."""
@@ -110,17 +112,21 @@ class Jobs:
             self._processes.pop(job.number, None)
             if "result" in outcome:
                 job.result, job.state = outcome["result"], "done"
-            elif job.state == "running":
+            elif job.ended:
+                job.state = "cancelled"
+            else:
                 job.error, job.state = outcome.get("error", _DIED), "failed"
 
     def cancel(self, number: int) -> None:
-        """End a piece of work. A release is published whole or not at all, whenever this comes."""
+        """End a piece of work. A release is published whole or not at all, whenever this comes; and
+        the work is called cancelled when its process can do nothing any more.
+        """
         with self._lock:
             job, process = self._jobs.get(number), self._processes.get(number)
             if job is None:
                 raise PhalanxError("there is no such work; look at the page again.")
             if process is not None and job.state == "running":
-                job.state = "cancelled"
+                job.ended = True
                 process.terminate()
 
     def wait(self, number: int) -> None:
