@@ -197,22 +197,29 @@ def _coded(counts: pl.DataFrame, texts: int) -> int:
     """How many of so many texts, given as they are counted, are none of the numbers that most are; 0
     where they are of many kinds.
     """
+    values = counts["value"]
+    others = values.cast(pl.Float64, strict=False).null_count() - values.null_count()
+    if not 0 < others <= _MOST_CODES:
+        return 0
     value = pl.col("value")
-    others = counts.filter(value.is_not_null() & value.cast(pl.Float64, strict=False).is_null())
-    rows = int(others["count"].sum())
-    return rows if 2 * rows < texts and others.height <= _MOST_CODES else 0
+    of_others = value.is_not_null() & value.cast(pl.Float64, strict=False).is_null()
+    rows = int(counts.filter(of_others)["count"].sum())
+    return rows if 2 * rows < texts else 0
 
 
 def _prefix(distinct: pl.Series, name: str) -> tuple[int, ...]:
     """Of postal codes and of ICD-10 codes, all of one length: digit by digit, and an ICD code by its
     category and its letter.
     """
+    postal = bool(words(name) & _POSTAL)
+    some = next((value for value in distinct.head(2).to_list() if value is not None), None)
+    if not postal and not (isinstance(some, str) and re.match(_ICD, some)):
+        return ()
     codes = distinct.drop_nulls().cast(pl.String)
     lengths = codes.str.len_chars().unique().to_list()
     if len(lengths) != 1 or not 3 <= lengths[0] <= 10:
         return ()
-    if words(name) & _POSTAL:
+    if postal:
         return (*range(lengths[0], 1, -1), 0)
-    if distinct.dtype == pl.String and codes.str.contains(_ICD).all():
-        return tuple(dict.fromkeys((lengths[0], 3, 1, 0)))
-    return ()
+    of_icd = codes.str.contains(_ICD).all()
+    return tuple(dict.fromkeys((lengths[0], 3, 1, 0))) if of_icd else ()

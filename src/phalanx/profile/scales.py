@@ -63,9 +63,11 @@ _SPELLED: Final = tuple(
         for spelled in _SPELLINGS
     )
 )
-_RANGE: Final = re.compile(r"(\D*)(\d+)(\D+)(\d+)(\D*)")
 _OLDEST: Final = 120
 _WIDTHS: Final = (5, 10, 15, 20)
+_MOST_WORDS: Final = 2 + max(_OLDEST // min(_WIDTHS), *map(len, _SPELLED))
+"""The longest scale, unknown and missing beside it."""
+_RANGE: Final = re.compile(r"(\D*)(\d+)(\D+)(\d+)(\D*)")
 
 
 def scale_of(values: pl.Series) -> tuple[str, ...]:
@@ -81,9 +83,9 @@ def scale_of(values: pl.Series) -> tuple[str, ...]:
     >>> scale_of(pl.Series(["5-9", "10-14", "40-44"]))[:3]
     ('0-4', '5-9', '10-14')
     """
-    if values.dtype != pl.String:
+    if values.dtype != pl.String or values.n_unique() > _MOST_WORDS:
         return ()
-    distinct = set(values.drop_nulls().unique())
+    distinct = set(values.to_list()) - {None}
     for words in (*_SPELLED, _ranges(distinct)):
         if len(distinct - {words[-1]}) >= 3 and distinct.issubset(words):
             return words
