@@ -87,6 +87,7 @@ def test_the_scheme_is_paid_for():
         ((1, 1e-6, 1), "too small to be published"),
         ((0, 1e-6, 50), "epsilon must be above"),
         ((1, 1e-6, 0), "cell must be a whole"),
+        ((1, 1e-6, 10**400), "at most a trillion rows"),
     ],
 )
 def test_refusals(asked, said):

@@ -20,6 +20,7 @@ from phalanx.accounting.theorem import default_beta
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, whole
 
+_MOST_ROWS = 10**12
 _AT_ONCE = 40
 _DIGITS = 6
 
@@ -33,13 +34,14 @@ def best_beta(
     epsilon_scheme: Number = 0,
 ) -> Promise:
     """The promise with the largest expected number of published rows of a ``cell`` of so many rows
-    of the table.
+    of the table, a trillion at most.
 
     >>> best = best_beta(1, "1e-6", 200, "tight")
     >>> best.k, round(float(best.beta), 3)
     (148, 0.815)
     """
-    whole(cell, "cell")
+    if whole(cell, "cell") > _MOST_ROWS:
+        raise PlanError("a cell has at most a trillion rows; give the rows of one cell.")
     own, scheme, limit = (
         exact(epsilon, "epsilon") - bounded(epsilon_scheme, "epsilon_scheme", 0),
         exact(epsilon_scheme, "epsilon_scheme"),

@@ -327,6 +327,8 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
             else:
                 table = read_csv(path / f"{stem}.csv", cls.csv_types(manifest, stem))
             check_names(table.columns, ReleaseError)
+            if {pl.Int128, pl.UInt128, pl.UInt64} & {*table.dtypes}:  # no writer of ours makes them
+                raise unreadable
         tables[table_of(stem)] = table
     return tables
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.names import check_names
-from phalanx.data.sources.reading import refusing
+from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError, did_you_mean
 
@@ -119,6 +119,8 @@ def _of_frame(source: Any) -> pl.DataFrame:
                 else pl.DataFrame(source)
             )
         check_names(frame.columns, ReleaseError)
+        for column in frame.get_columns():
+            check_dates(column, ReleaseError)
         return frame
 
 

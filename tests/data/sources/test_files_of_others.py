@@ -224,6 +224,20 @@ def test_a_cell_beyond_any_sheet_is_no_table(tmp_path, place) -> None:
         read_source(tmp_path / "u.xlsx")
 
 
+def test_the_reader_logs_nothing(tmp_path, caplog) -> None:
+    """What the reader would log of a sheet that states a wrong size may quote it."""
+    small = workbook(tmp_path / "t.xlsx", [["a"], [1]])
+    with (
+        zipfile.ZipFile(small) as whole,
+        zipfile.ZipFile(tmp_path / "u.xlsx", "w", zipfile.ZIP_DEFLATED) as bent,
+    ):
+        for name in whole.namelist():
+            said = whole.read(name).replace(b'dimension ref="A1', b'dimension ref="ZZZZ9')
+            bent.writestr(name, said)
+    assert read_source(tmp_path / "u.xlsx").height == 1
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("kind", ["sav", "dta"])
 def test_a_file_that_declares_too_much_is_not_read(tmp_path, monkeypatch, kind) -> None:
     """Rows and widths stand in its head, and are compared with its size and the memory first."""

@@ -170,3 +170,27 @@ def test_extension_types_are_what_they_hold() -> None:
     assert frame["a"].dtype == pl.Int8 and frame["a"].to_list() == [1, 0, 1]
     with pytest.raises(ReleaseError, match="one value per cell is needed"):
         Foreign.read(pa.table({"a": values}), quasi=["a"])
+
+
+@pytest.mark.parametrize("kind", [pl.Date, pl.Datetime("ms"), pl.Datetime("us")])
+@pytest.mark.parametrize(("days", "fits"), [(-719162, True), (-719163, False), (2932896, True), (2932897, False), (95_000_000, False)])  # fmt: skip
+def test_dates_are_of_the_years_1_to_9999(kind, days, fits) -> None:
+    """Others cannot be written down, some not even by Polars: they are refused by the column's
+    name, in a table and in another publisher's.
+    """
+    ticks = {"ms": 86_400_000, "us": 86_400_000_000}[kind.time_unit] if kind != pl.Date else 1
+    dates = pl.Series("day", [None, days * ticks], dtype=pl.Int64)
+    table = pl.DataFrame(dates.cast(pl.Int32).cast(pl.Date) if ticks == 1 else dates.cast(kind))
+    if ticks == 1 and not fits:
+        worst = pl.DataFrame(pl.Series("day", [2**31 - 1], dtype=pl.Int32).cast(pl.Date))
+        with pytest.raises(SourceError, match="'day' holds a date outside the years 1 to 9999"):
+            to_polars(worst)
+    if fits:
+        assert to_polars(table).equals(table)
+        assert len(Foreign.read(table, quasi=["day"]).groups) == 2
+        return
+    assert to_polars(table, drop=["day"]).height == 2
+    with pytest.raises(SourceError, match="'day' holds a date outside the years 1 to 9999"):
+        to_polars(table)
+    with pytest.raises(ReleaseError, match="'day' holds a date outside the years 1 to 9999"):
+        Foreign.read(table, quasi=["day"])

@@ -10,7 +10,7 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sets import holds_sets
-from phalanx.data.sources.reading import refusing
+from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.errors import SourceError
 
 
@@ -24,7 +24,8 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     missing: pandas' NaN is one, NaN of the others is taken for one when the table is encoded.
 
     Raises SourceError for what is no table, for two columns of one name, and for a column of other
-    lists, structs, bytes or times that is not in ``drop`` (``None``: none is refused).
+    lists, structs, bytes or times that is not in ``drop`` (``None``: none is refused), and for a date
+    outside the years 1 to 9999.
 
     >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
     [String]
@@ -176,5 +177,7 @@ def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
                 f"column {name!r} holds {dtype.base_type()} values, which are neither numbers,"
                 " texts nor dates; drop it, or flatten it at the source."
             )
+        elif name not in (drop or ()):
+            check_dates(frame[name], SourceError)
     with refusing(SourceError("the table holds text that is not UTF-8; convert it at the source.")):
         return frame.with_columns(casts) if casts else frame

@@ -6,6 +6,7 @@ with the memory, and nothing it says can quote a value.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final
@@ -29,6 +30,9 @@ MAX_VALUE: Final = 1 << 24
 """Bytes that a value may have; what is longer is no attribute of a person, and each step would copy
 it.
 """
+_FIRST, _LAST = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+_DAY: Final = 86_400
+_TICKS: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _CELL: Final = 4
 """Bytes that a value takes at least, once it is read."""
 
@@ -118,6 +122,21 @@ def check_values(frame: pl.DataFrame) -> None:
             check_value(values.name, values.str.len_bytes().max() or 0)  # type: ignore[arg-type]
         elif values.dtype == pl.Binary:
             check_value(values.name, values.bin.size().max() or 0)  # type: ignore[arg-type]
+
+
+def check_dates(column: pl.Series, error: type[PhalanxError]) -> None:
+    """Refuse a column of dates or timestamps of which one is outside the years 1 to 9999."""
+    dtype = column.dtype
+    if dtype != pl.Date and not isinstance(dtype, pl.Datetime):
+        return
+    day = _DAY * _TICKS[dtype.time_unit] if isinstance(dtype, pl.Datetime) else 1
+    numbers = column.to_physical()
+    least, most = numbers.min(), numbers.max()
+    if least is not None and not (_FIRST * day <= least and most < (_LAST + 1) * day):  # type: ignore[operator]
+        raise error(
+            f"column {column.name!r} holds a date outside the years 1 to 9999; correct it, or leave"
+            " the column out."
+        )
 
 
 def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Excel workbooks with one table, read as the CSV that Excel would save of it."""
 
+import logging
 import re
 import sys
 import zipfile
@@ -44,6 +45,7 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
     require_extra("files", "reading Excel files")
     import fastexcel
 
+    logging.getLogger("calamine").setLevel(logging.CRITICAL + 1)  # what it logs may quote the file
     unreadable = malformed(path, "Excel")
     with refusing(unreadable):
         _check_cells(path)
