@@ -24,7 +24,7 @@ SECONDS = ROOT / "tests" / "seconds.json"
 of the fixtures that its tests share.
 """
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
-LONG = float(os.environ.get("LONG", "0.5"))
+LONG = float(os.environ.get("LONG", "0.25"))
 """A test of so many seconds has its turn as one that is marked slow."""
 SLOW_SHARE = float(os.environ.get("SLOW_SHARE", "0.4"))
 """The part of the budget that belongs to slow tests; where it is 0, none of them comes."""
