@@ -67,7 +67,7 @@ _OLDEST: Final = 120
 _WIDTHS: Final = (5, 10, 15, 20)
 _MOST_WORDS: Final = 2 + max(_OLDEST // min(_WIDTHS), *map(len, _SPELLED))
 """The longest scale, unknown and missing beside it."""
-_RANGE: Final = re.compile(r"(\D*)(\d+)(\D+)(\d+)(\D*)")
+_RANGE: Final = re.compile(r"(\D*)(\d{1,3})(\D+)(\d{1,3})(\D*)")
 
 
 def scale_of(values: pl.Series) -> tuple[str, ...]:
