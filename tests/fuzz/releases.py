@@ -41,7 +41,7 @@ def bend(folders: list[Path], fate: random.Random) -> None:
             manifest["previous"] = before
         for _ in range(changes):
             change = fate.choice([_change_manifest, _change_manifest, _change_table])
-            with contextlib.suppress(pl.exceptions.PolarsError):  # it cannot be read any more
+            with contextlib.suppress(pl.exceptions.PolarsError, UnicodeDecodeError):  # no text now
                 change(folder, manifest, fate)
         before = _written(folder, manifest, fate)
 
