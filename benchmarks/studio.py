@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long the studio's pages take: the first one, and the sliders, on 50,000 and 1,000,000 rows.
 
-python benchmarks/studio.py [ROWS …]; the median and the slowest of 20 requests each, asked of a
-server on this machine over HTTP, as a browser asks; and the median of the processor's time that
-server and asker need for one, which says what a machine that does nothing else would take.
+python benchmarks/studio.py [ROWS …] prints a table for each: the median and the slowest of 20
+requests, asked of a server on this machine over HTTP, as a browser asks; and the median of the
+processor's time that server and asker need for one, which says what a machine that does nothing
+else would take.
 """
 
+import os
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.cookiejar import CookieJar
 from pathlib import Path
 from statistics import median
@@ -19,9 +21,13 @@ from statistics import median
 import numpy as np
 import polars as pl
 
+from phalanx.exploration import offers
 from phalanx.studio.serving import place_of, serve
 
 ASKED = 20
+Request = str | urllib.request.Request
+Seconds = tuple[float, float]
+"""By the clock, and of a processor."""
 
 
 def people(rows: int) -> pl.DataFrame:
@@ -38,33 +44,31 @@ def people(rows: int) -> pl.DataFrame:
     })  # fmt: skip
 
 
-def timed(
-    opener: urllib.request.OpenerDirector, address: str | urllib.request.Request
-) -> tuple[float, float]:
-    """Seconds by the clock, and of a processor."""
+def timed(opener: urllib.request.OpenerDirector, *addresses: Request) -> Seconds:
+    """Ask for each in turn."""
     began, used = time.perf_counter(), time.process_time()
-    with opener.open(address) as answer:
-        answer.read()
+    for address in addresses:
+        with opener.open(address) as answer:
+            answer.read()
     return time.perf_counter() - began, time.process_time() - used
 
 
-def say(rows: int, what: str, found: Sequence[tuple[float, float]]) -> None:
-    clock, processor = zip(*found, strict=True)
-    slowest = f", slowest {max(clock):6.3f} s" if len(found) > 1 else " " * 18
-    print(
-        f"{rows:>9,} rows: {what:<28} {median(clock):6.3f} s{slowest}, "
-        f"processor {median(processor):6.3f} s"
-    )
+def say(what: str, measured: Sequence[Seconds]) -> None:
+    """A line of the table; a request that is made once has no slowest one."""
+    clock, processor = zip(*measured, strict=True)
+    slowest = f"{max(clock):.3f} s" if len(clock) > 1 else ""
+    print(f"| {what} | {median(clock):.3f} s | {slowest} | {median(processor):.3f} s |", flush=True)
 
 
-def run(rows: int, folder: Path) -> None:
-    people(rows).write_parquet(folder / "people.parquet", statistics=False)
-    place = place_of(str(folder / "people.parquet"), to=folder / "plan.toml")
-    said: list[str] = []
+def run(rows: int) -> None:
+    """All pages of a table of so many rows, in the folder of the process."""
+    people(rows).write_parquet("people.parquet", statistics=False)
+    place = place_of("people.parquet")
+    announced: list[str] = []
     ready = threading.Event()
 
     def announce(address: str) -> None:
-        said.append(address)
+        announced.append(address)
         ready.set()
 
     servers: list = []
@@ -73,34 +77,41 @@ def run(rows: int, folder: Path) -> None:
     )
     thread.start()
     ready.wait()
-    time.sleep(0.5)
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-    origin = said[0].partition("/enter")[0]
-    timed(opener, said[0])
-    say(rows, "the first page", [timed(opener, origin + "/")])
-    bring = urllib.request.Request(  # noqa: S310 - our own address
-        origin + "/data/bring",
-        data=b"source=people.parquet",
-        headers={"sec-fetch-site": "same-origin", "origin": origin},
-    )
-    say(rows, "a plan proposed, and Data", [timed(opener, bring)])
-    say(rows, "the series of that plan", [timed(opener, origin + "/")])
-    sliders = {
+    origin = announced[0].partition("/enter")[0]
+
+    def form(path: str, text: bytes) -> urllib.request.Request:
+        own = {"sec-fetch-site": "same-origin", "origin": origin}
+        return urllib.request.Request(origin + path, data=text, headers=own)  # noqa: S310 - our own address
+
+    print(f"| {rows:,} rows | median | slowest of {ASKED} | of a processor |")
+    print("| --- | --- | --- | --- |")
+    loaded = [f"{origin}/static/{name}" for name in ("style.css", "htmx.min.js", "studio.js")]
+    say("the first page, with all it loads", [timed(opener, announced[0], f"{origin}/", *loaded)])
+    bring = form("/data/bring", b"source=people.parquet")
+    say("a plan proposed, and the page Data", [timed(opener, bring)])
+    say("the first page, of that plan", [timed(opener, f"{origin}/") for _ in range(ASKED)])
+    sliders: dict[str, Callable[[int], str]] = {
         "rows of the table": lambda i: f"/data/rows?from={1 + i * rows // ASKED}",
         "the page Data": lambda i: f"/data?from={1 + i * rows // ASKED}",
         "figures of a promise": lambda i: f"/promise?only=mondrian&method=mondrian&k={2 + i}",
-        "an estimate of a method": lambda i: f"/explore/estimate?method=mondrian&step.k={i % 19}",
         "classes of a hierarchy": lambda i: f"/data/column/1?kind=bands&levels={1 + i}",
     }
-    place.ground = ("table", None)
-    timed(opener, origin + "/explore?method=mondrian")
     for name, path in sliders.items():
-        say(rows, name, [timed(opener, origin + path(i)) for i in range(ASKED)])
+        say(name, [timed(opener, origin + path(i)) for i in range(ASKED)])
+    timed(opener, form("/explore/ground", b"ground=table"))
+    for method in (name for name in offers() if name != "safe-sampling"):
+        estimate = f"{origin}/explore/estimate?method={method}"
+        say(f"{method}: the page Explore", [timed(opener, f"{origin}/explore?method={method}")])
+        (key, *_) = [f"step.{a.key}" for a in offers()[method].asked if not a.choices]
+        say(f"{method}: a slider", [timed(opener, f"{estimate}&{key}={i}") for i in range(ASKED)])
     servers[0].should_exit = True
     thread.join()
 
 
 if __name__ == "__main__":
     for count in [int(n) for n in sys.argv[1:]] or [50_000, 1_000_000]:
-        with tempfile.TemporaryDirectory() as place_:
-            run(count, Path(place_))
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            run(count)
+            os.chdir(Path(folder).parent)

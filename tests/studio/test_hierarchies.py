@@ -9,7 +9,7 @@ import pytest
 
 from phalanx.errors import PlanError
 from phalanx.studio.pages.data import KINDS, parsed
-from support.studio_cases import PLAN, opened, people
+from support.studio_cases import PLAN, opened, people, write
 
 COLUMN = "/data/column/2"
 TREES = {
@@ -115,3 +115,48 @@ def test_what_is_no_day_has_no_parts(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="no part of a date"):
         parsed("dates", "fortnight")
     assert "dates" in KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("column", range(7))
+def test_every_kind_is_tried_on_every_column(tmp_path: Path, column: int, kind: str) -> None:
+    """Text, numbers, days, truths, and what is missing or no number: a click on any kind counts its
+    classes or says why not, and what is written is a plan that can be read.
+    """
+    frame = people().with_columns(
+        weight=pl.Series([float("nan"), 1.5, None] * 80),
+        born=pl.Series([date(1990, 1, 1) + timedelta(days=i) for i in range(240)]),
+    )
+    write(frame, tmp_path / "people.parquet")
+    plan = PLAN.replace("people.csv", "people.parquet").replace(
+        '"sex"]', '"sex", "weight", "born"]'
+    )
+    with opened(tmp_path, plan=plan) as (studio, browser):
+        page = browser.get(f"/data/column/{column}", params={"kind": kind})
+        assert page.status_code == 200
+        assert ("Not yet" in page.text) + ("Write it into" in page.text) + (kind == "none") == 1
+        levels = browser.get(f"/data/column/{column}.json", params={"kind": kind}).json()["text"]
+        form = {"stamp": studio.place.stamp(), "kind": kind, "levels": levels}
+        answer = studio.send(browser, f"/data/column/{column}", **form)
+        assert (answer.status_code == 400) == ("Not yet" in page.text)
+        studio.place.plan().schema()
+
+
+@pytest.mark.parametrize("kind", ["bend", "Bands", "<b>"])
+def test_what_is_no_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    """In a sentence, however it is asked for."""
+    with opened(tmp_path) as (studio, browser):
+        for answer in (
+            browser.get("/data/column/1", params={"kind": kind}),
+            studio.send(browser, "/data/column/1/classes", kind=kind, levels="1"),
+        ):
+            assert answer.status_code == 400
+            assert "is no kind of hierarchy" in answer.text
+
+
+def test_a_file_that_no_folder_can_have(tmp_path: Path) -> None:
+    """A name with a zero byte is refused in a sentence."""
+    with opened(tmp_path) as (studio, browser):
+        answer = studio.send(browser, f"{COLUMN}/classes", kind="file", levels="a\0.csv")
+        assert answer.status_code == 200
+        assert "there is no hierarchy file" in answer.text

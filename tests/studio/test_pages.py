@@ -18,7 +18,7 @@ from phalanx.errors import PlanError, SourceError
 from phalanx.profile.use import QUESTIONS
 from phalanx.studio import rendering
 from phalanx.studio.app import PAGES
-from phalanx.studio.pages import data, windows
+from phalanx.studio.pages import data, publishing, windows
 from phalanx.studio.serving import place_of
 from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
@@ -229,6 +229,28 @@ def test_a_chart_of_whole_numbers_begins_at_whole_numbers() -> None:
         assert sum(counts) == len(values)
         assert int(labels[0]) == min(values)
         assert len(labels) == len(counts) <= 12
+
+
+@pytest.mark.parametrize(
+    "candidates", [{3: 9}, {1: 1, 12: 1}, {0: 4, 13: 1}, {5: 1, 10**5: 2}, {9: 3, 10: 4, 10**6: 1}]
+)
+def test_a_chart_of_candidates_has_every_person(candidates: dict[int, int]) -> None:
+    """In the bar of their number, and bars are few; those of whom one is left stand alone."""
+    labels, counts = publishing.bars(candidates)
+    assert sum(counts) == sum(candidates.values())
+    assert counts[-1] > 0
+    assert len(labels) == len(counts) == len(set(labels)) <= 20
+    if min(candidates) <= 1:
+        assert labels[1 - min(candidates)] == "1"
+    for size, persons in candidates.items():
+        (at,) = [i for i, label in enumerate(labels) if inside(size, label)]
+        assert counts[at] >= persons
+
+
+def inside(size: int, label: str) -> bool:
+    """Whether a bar's label covers a number."""
+    low, _, high = label.partition("–")
+    return int(low) <= size <= int(high or low)
 
 
 @pytest.mark.parametrize("first", ["x", "1e3", "٣", "1" * 30, "--1"])

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sliders: what figures would cost, at once, on what was chosen, and how one of them is taken."""
 
+import threading
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from phalanx.exploration import Asked, offers
+from phalanx.errors import PlanError
+from phalanx.exploration import Asked, Estimate, Estimator, offers
+from phalanx.exploration.grid import Section
 from phalanx.studio.pages.sliders import steps
+from phalanx.studio.soon import Soon
 from support.studio_cases import opened, people, write
 
 ON = {"ground": "other", "source": "other.csv"}
@@ -95,6 +100,74 @@ def test_the_last_release_is_tried_on_where_there_is_one(tmp_path: Path) -> None
         assert sliders["ground"] == "released"
         assert "which is out already" in sliders["why"]
         assert sliders["estimate"]["refused"] == ""
+
+
+def test_what_takes_long_is_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slider answers without its estimate where that takes longer than a moment, and with it when
+    it is asked again.
+    """
+    goes_on = threading.Event()
+    estimate = Estimator.estimate
+
+    def slowly(self: Estimator, section: Section) -> Estimate:
+        assert goes_on.wait(60)
+        return estimate(self, section)
+
+    monkeypatch.setattr(Estimator, "estimate", slowly)
+    write(people(300), tmp_path / "other.csv")
+    with opened(tmp_path) as (studio, browser):
+        studio.send(browser, "/explore/ground", **ON)
+        studio.place.patience = 0.01
+        address = "/explore/estimate?method=mondrian&step.k=3"
+        answer = browser.get(address)
+        assert "under way" in answer.text
+        assert 'hx-get="/explore/estimate"' in answer.text
+        assert browser.get("/explore").status_code == 200
+        goes_on.set()
+        studio.place.patience = 60
+        assert "at least 5" in browser.get(address).text
+
+
+def test_of_what_comes_meanwhile_the_last_is_next() -> None:
+    """One question at a time; those that a slider has left are never computed, a fault is raised
+    where it was asked for, and asked again.
+    """
+    soon, goes_on, computed = Soon(), threading.Event(), []
+
+    def make(name: str) -> str:
+        assert goes_on.wait(60)
+        computed.append(name)
+        if name == "wrong" and computed.count(name) == 1:
+            raise PlanError("wrong")
+        return name
+
+    for name in ("first", "left", "wrong"):
+        assert soon.get(name, partial(make, name), 0.2 if name == "first" else 0) is None
+    goes_on.set()
+    with pytest.raises(PlanError):
+        soon.get("wrong", partial(make, "wrong"), 60)
+    assert computed == ["first", "wrong"]
+    assert soon.get("wrong", partial(make, "wrong"), 60) == "wrong"
+    assert soon.get("first", partial(make, "first"), 0) == "first"
+    assert computed == ["first", "wrong", "wrong"]
+
+
+def test_roles_may_change_after_a_release(tmp_path: Path) -> None:
+    """Whatever a column becomes, sliders estimate on the last release, or say why they cannot."""
+    with opened(tmp_path) as (studio, browser):
+        studio.place.plan().publish()
+        before = studio.place.plan_text()
+        for column, role in (
+            ("1", "identifier"),
+            ("3", "quasi"),
+            ("4", "quasi"),
+            ("2", "sensitive"),
+        ):
+            form = {"stamp": studio.place.stamp(), "column": column, "role": role}
+            assert studio.send(browser, "/data/role", **form).status_code == 303
+            sliders = browser.get("/explore.json").json()["sliders"]
+            assert sliders["estimate"] or sliders["wrong"], role
+            studio.place.plan_path.write_text(before)
 
 
 def test_another_table_is_another_estimate(tmp_path: Path) -> None:

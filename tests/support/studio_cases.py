@@ -89,6 +89,7 @@ class Studio:
     door: Any = None
 
     def __post_init__(self) -> None:
+        self.place.patience = 60  # an estimate stands on the page, however busy the machine is
         self.door = make_app(self.place, HOST, self.tokens.append)
 
     def browser(self, headers: Mapping[str, str] | None = None) -> TestClient:

@@ -136,7 +136,7 @@ def _last_release(plan: Plan) -> Ground:
     drawn = draw(release, 1, seed=0)[0]  # the same table at the next run, which goes on with it
     schema = plan.schema()
     if schema.identifier is not None:
-        drawn = drawn.with_row_index(schema.identifier)
+        drawn = drawn.drop(schema.identifier, strict=False).with_row_index(schema.identifier)
     drawn = drawn.with_columns(pl.lit(None).alias(name) for name in schema.drop)
     what = f"a table drawn from release {release.number} of {plan.name}"
     return Ground(

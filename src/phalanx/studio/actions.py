@@ -94,7 +94,7 @@ def hierarchy(place: Place, index: int, form: Form) -> str:
     declared = data.parsed(form.get("kind", ""), form.get("levels", ""))
     if declared:
         values = place.table().frame.get_column(name)
-        data.levels(declared, values, place.plan_path.parent)
+        data.levels(place, declared, values)
     planfile.change(
         place, form.get("stamp", ""), lambda plan: planfile.set_hierarchy(plan, name, declared)
     )

@@ -20,6 +20,7 @@ from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.table import profile
 from phalanx.series.released import Release
 from phalanx.studio.jobs import Jobs
+from phalanx.studio.soon import Soon
 
 T = TypeVar("T")
 
@@ -95,6 +96,9 @@ class Place:
     _releases: Remembered = field(default_factory=lambda: Remembered(8))
     estimators: Remembered = field(default_factory=lambda: Remembered(2))
     """What answers sliders, by what it answers on."""
+    estimates: Soon = field(default_factory=Soon)
+    patience: float = 0.2
+    """So many seconds a slider waits for its estimate; after that the page asks again."""
     foreign: str | None = None
     """What others published, and a person brought to be checked."""
     _ground: tuple[str, str | None] | None = None

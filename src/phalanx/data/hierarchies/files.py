@@ -66,7 +66,7 @@ def read_tree(path: Path) -> Tree:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"the hierarchy {str(path)!r} is not UTF-8; save it as UTF-8.") from None
-    except OSError:
+    except (OSError, ValueError):  # no file has a name with a zero byte
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise SchemaError(
             "there is no hierarchy file"

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeGuard
 
 import polars as pl
 
+from phalanx.data.column import kind_of, typed
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
@@ -153,6 +154,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
     except PhalanxError as error:
         wrong, of_column = str(error), {}
     kind = query.get("kind") or _kind_of(of_column, values)
+    _check_kind(kind)
     text = query.get("levels", _as_text(kind, of_column) or _proposed(kind, values, column.prefix))
     classes: list[dict[str, Any]] = []
     declared: dict[str, Any] = {}
@@ -160,7 +162,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
         if kind == "dates" and not _are_days(values):
             raise PlanError("not every value is a day as in 2024-03-31; take another kind.")
         declared = parsed(kind, text)
-        classes = levels(declared, values, place.plan_path.parent) if declared else []
+        classes = levels(place, declared, values) if declared else []
     except PhalanxError as error:
         wrong = str(error)
     return {
@@ -196,6 +198,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 def parsed(kind: str, text: str) -> dict[str, Any]:
     """What a person wrote, as the plan declares it; empty for none. PlanError where it is wrong."""
+    _check_kind(kind)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if kind == "none":
         return {}
@@ -216,9 +219,12 @@ def parsed(kind: str, text: str) -> dict[str, Any]:
         if not lines:
             raise PlanError("no file is named; choose one of this folder.")
         return {"tree": lines[0]}
-    if kind == "tree":
-        return {"tree": [[part.strip() for part in line.split(";")] for line in lines]}
-    raise PlanError(f"{kind!r} is no kind of hierarchy; choose one of {', '.join(KINDS)}.")
+    return {"tree": [[part.strip() for part in line.split(";")] for line in lines]}
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise PlanError(f"{kind!r} is no kind of hierarchy; choose one of {', '.join(KINDS)}.")
 
 
 def _number(part: str) -> int | float:
@@ -232,12 +238,13 @@ def _number(part: str) -> int | float:
         raise PlanError(f"{part!r} is not a number; write numbers with commas between.") from None
 
 
-def levels(declared: Mapping[str, Any], values: pl.Series, folder: Path) -> list[dict[str, Any]]:
+def levels(place: Place, declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any]]:
     """How many classes every level has, and how many rows its smallest one has; SchemaError where
-    a value of the table has no place. ``folder``: where a file that is named is looked for.
+    a value of the table has no place, or the column is of a type that has no such hierarchy.
     """
-    built = built_of(declared, folder)
-    present = values.drop_nulls()
+    built = built_of(declared, place.plan_path.parent)
+    kind = kind_of(values, schema_of(place).get("types", {}).get(values.name), built)
+    present = typed(values, kind).drop_nulls()
     plain = present if isinstance(built, Bands) else present.cast(pl.String)
     counts = plain.alias("value").value_counts().sort("value")
     leaves = built.leaves(counts["value"].alias(values.name))  # a refusal names the column

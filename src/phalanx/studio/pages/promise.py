@@ -157,10 +157,10 @@ def _figure(asked: Asked, text: str) -> int | float | str | None:
         return int(text)
     except ValueError:
         if asked.whole:
-            raise PlanError(f"{asked.key} is a whole number; correct it.") from None
+            raise PlanError(f"{asked.key!r} is a whole number; correct it.") from None
     if "/" in text:
         return text
     try:
         return float(windows.decimal(text))
     except ValueError:
-        raise PlanError(f"{asked.key} is a number; correct it.") from None
+        raise PlanError(f"{asked.key!r} is a number; correct it.") from None

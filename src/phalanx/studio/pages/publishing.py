@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ STEPS_SAID: Final[Mapping[str, str]] = {
     "record": "the ledger records the release, and its folder gets its name",
 }
 """What every step does."""
-_MOST_BARS: Final = 24
+_MOST_BARS: Final = 12
 
 
 def _part(steps: Sequence[str]) -> dict[str, int] | None:
@@ -69,15 +70,30 @@ def _picture(result: Mapping[str, Any]) -> str:
     known.
     """
     candidates = {int(size): persons for size, persons in result.get("candidates", {}).items()}
-    if len(candidates) < 2:
+    if not candidates:
         return ""
-    most = sorted(candidates)[:_MOST_BARS]
-    labels, counts = [str(size) for size in most], [candidates[size] for size in most]
-    if rest := sum(candidates.values()) - sum(counts):
-        labels, counts = [*labels, "more"], [*counts, rest]
+    labels, counts = bars(candidates)
     return Bars(
         key="left", title="Persons by the number of candidates left", unit="persons"
     ).by_label(labels, counts)
+
+
+def bars(candidates: Mapping[int, int]) -> tuple[list[str], list[int]]:
+    """A bar for each number where all are small, else for numbers from 1, 2 and 5 on, times ten
+    again and again; so that the few of whom few are left are not lost among the others.
+
+    >>> bars({2: 7, 4: 1}), bars({1: 3, 7: 5, 40: 900})
+    ((['2', '3', '4'], [7, 0, 1]), (['1', '2–4', '5–9', '10–19', '20–49'], [3, 0, 5, 0, 900]))
+    """
+    least, most = min(candidates), max(candidates)
+    if most - least < _MOST_BARS:
+        ends = list(range(least, most + 2))
+    else:
+        ends = [part * 10**digits for digits in range(len(str(most)) + 1) for part in (1, 2, 5)]
+        ends = ends if least else [0, *ends]
+    bins = [(low, high - 1) for low, high in pairwise(ends) if low <= most]
+    counts = [sum(n for size, n in candidates.items() if a <= size <= b) for a, b in bins]
+    return [str(a) if a == b else f"{a}–{b}" for a, b in bins], counts
 
 
 def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:

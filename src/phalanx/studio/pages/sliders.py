@@ -4,7 +4,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -51,11 +51,19 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "wrong": "",
     }
     try:
-        estimator = _estimator(place)
         section = with_method(place, method, values).sections.method_.model_dump(exclude_unset=True)
-        fields["why"] = estimator.ground.why
-        fields["estimate"] = estimator.estimate(section).to_json()
-        fields["of_plan"] = estimator.estimate(plan_section).to_json()
+        key, make = _estimator(place)
+
+        def estimated() -> dict[str, Any]:
+            estimator: Estimator = place.estimators.get(key, make)
+            return {
+                "why": estimator.ground.why,
+                "estimate": estimator.estimate(section).to_json(),
+                "of_plan": estimator.estimate(plan_section).to_json(),
+            }
+
+        asked = (key, json.dumps([section, plan_section], default=str))
+        fields |= place.estimates.get(asked, estimated, place.patience) or {}
     except PhalanxError as error:
         fields["wrong"] = str(error)
     options = {"other": ["--surrogate", fields["source"] or "FILE"], "table": ["--on-the-table"]}
@@ -116,8 +124,10 @@ def steps(asked: Asked, begins: str, tried: Sequence[Any] = ()) -> list[str]:
     return [*first, *(amounts[each] for each in sorted(amounts))]
 
 
-def _estimator(place: Place) -> Estimator:
-    """One for each ground, for as long as the ground and the schema are the same."""
+def _estimator(place: Place) -> tuple[Hashable, Callable[[], Estimator]]:
+    """What makes the estimator, which is one for each ground for as long as the ground and the
+    schema are the same.
+    """
     plan, (ground, source) = place.plan(), place.ground
     if ground == "other" and source is None:
         raise PlanError("no table is named to try it on; name one above.")
@@ -127,7 +137,4 @@ def _estimator(place: Place) -> Estimator:
     schema = json.dumps(plan.sections.schema_.model_dump(mode="json"))
     digest = entries[-1].digest if entries else ""
     key = (ground, *((each, *mark(each)) for each in read), schema, digest)
-    estimator: Estimator = place.estimators.get(
-        key, lambda: Estimator.of(plan, surrogate=other, on_the_table=ground == "table")
-    )
-    return estimator
+    return key, lambda: Estimator.of(plan, surrogate=other, on_the_table=ground == "table")
