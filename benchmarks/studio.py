@@ -53,6 +53,21 @@ def timed(opener: urllib.request.OpenerDirector, *addresses: Request) -> Seconds
     return time.perf_counter() - began, time.process_time() - used
 
 
+def slid(opener: urllib.request.OpenerDirector, address: str) -> tuple[Seconds, Seconds]:
+    """Until a slider answers, and until its estimate stands: the page asks again while it is under
+    way.
+    """
+    began, used, answered = time.perf_counter(), time.process_time(), None
+    while True:
+        with opener.open(address) as answer:
+            text = answer.read()
+        now = (time.perf_counter() - began, time.process_time() - used)
+        answered = answered or now
+        if b"under way" not in text:
+            return answered, now
+        time.sleep(0.3)
+
+
 def say(what: str, measured: Sequence[Seconds]) -> None:
     """A line of the table; a request that is made once has no slowest one."""
     clock, processor = zip(*measured, strict=True)
@@ -104,7 +119,10 @@ def run(rows: int) -> None:
         estimate = f"{origin}/explore/estimate?method={method}"
         say(f"{method}: the page Explore", [timed(opener, f"{origin}/explore?method={method}")])
         (key, *_) = [f"step.{a.key}" for a in offers()[method].asked if not a.choices]
-        say(f"{method}: a slider", [timed(opener, f"{estimate}&{key}={i}") for i in range(ASKED)])
+        moved = (slid(opener, f"{estimate}&{key}={i}") for i in range(ASKED))
+        answered, stood = zip(*moved, strict=True)
+        say(f"{method}: a slider answers", answered)
+        say(f"{method}: its estimate stands", stood)
     servers[0].should_exit = True
     thread.join()
 

@@ -94,6 +94,21 @@ def test_a_table_that_is_gone_can_be_named_anew(tmp_path: Path) -> None:
         assert browser.get("/data.json").json()["rows"]["of"] == 240
 
 
+def test_a_table_is_read_as_the_plan_says(tmp_path: Path) -> None:
+    """A separator that the plan does not state is none for the page either: publishing would refuse
+    it, and the page Data says so and takes the file anew.
+    """
+    with opened(tmp_path) as (studio, browser):
+        people().write_csv(tmp_path / "people.csv", separator=";")
+        page = browser.get("/data").text
+        assert "The table cannot be read" in page or "The table lacks columns" in page
+        form = {"stamp": studio.place.stamp(), "source": "people.csv"}
+        assert studio.send(browser, "/data/source", **form).status_code == 303
+        assert 'separator = ";"' in studio.place.plan_text()
+        assert browser.get("/data.json").json()["absent"] == []
+        assert studio.finish(studio.send(browser, "/check"))["state"] == "done"
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"a,b\n", b"\0\0", b"a,a\n1,2\n", b"a;b\n1;2\n", b"\xff\n1\n"]
 )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
@@ -44,6 +45,8 @@ class Original:
     query: str | None = None
     wave: tuple[str, str | None] | None = None
     """The column that tells waves apart, and the wave; None for the one that is next."""
+    dialect: Dialect | None = None
+    """How a CSV file is written, as the plan states it; None: as is detected."""
 
 
 def mark(source: str) -> tuple[Any, ...]:
@@ -97,7 +100,7 @@ class Place:
     estimators: Remembered = field(default_factory=lambda: Remembered(2))
     """What answers sliders, by what it answers on."""
     estimates: Soon = field(default_factory=Soon)
-    patience: float = 0.2
+    patience: float = 0.15
     """So many seconds a slider waits for its estimate; after that the page asks again."""
     foreign: str | None = None
     """What others published, and a person brought to be checked."""
@@ -176,7 +179,8 @@ class Place:
         except PhalanxError:  # the page that shows the table is the one to correct it on
             texts = ()
         wave = None if plan.wave is None else (plan.wave, None)
-        return self._read(Original(plan.source_path(), plan.query, wave), texts)
+        of = Original(plan.source_path(), plan.query, wave, plan.sections.source.dialect)
+        return self._read(of, texts)
 
     def original(self, series: str, number: int) -> Table:
         """The table behind a release: the one that was named for it, or else the plan's source."""
@@ -224,7 +228,9 @@ class Place:
         key = (of, texts, mark(of.source), tuple(published))
 
         def read() -> Table:
-            frame = read_source(of.source, query=of.query, drop=None, text=texts)
+            frame = read_source(
+                of.source, query=of.query, drop=None, text=texts, dialect=of.dialect
+            )
             wave, rows = (None, frame) if of.wave is None else _rows(frame, *of.wave, published)
             return Table(key, rows, profile(rows), wave)
 
