@@ -160,6 +160,13 @@ class SchemaSection(_Section):
         description="What an adversary may know about a person; published as intervals.",
     )
     sensitive: Name | None = Field(default=None, description="What no person may be linked with.")
+    weight: Name | None = Field(
+        default=None,
+        description=(
+            "Survey weights, numbers above 0 that others may know; published as one mean for each"
+            " group, to four digits. Of use to mondrian only."
+        ),
+    )
     keep: list[Name] = Field(default=[], description="Published as they are.")
     drop: list[Name] = Field(default=[], description="Left out.")
     types: dict[str, Type] = Field(
@@ -289,10 +296,6 @@ _NO_ROLES = {
         ("cluster", "household", "households"),
         "every guarantee is about a person and none about a household; make one row of each"
         " household, with its number as the identifier and its members' values as a set",
-    ),
-    **dict.fromkeys(
-        ("weight", "weights"),
-        "all rows count alike; drop the column, and say that answers are of the sample",
     ),
 }
 """What is asked of other tools, and what to do instead."""

@@ -330,11 +330,14 @@ def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) 
     """
     quasi = release.form.attribute("quasi")
     sensitive = next((a.name for a in release.form.attribute("sensitive")), None)
-    used = {identifier, sensitive, *(a.name for a in quasi)}
+    weights = [a.name for a in release.form.attribute("weight") if a.name in columns]
+    weight = next(iter(weights), None)
+    used = {identifier, sensitive, weight, *(a.name for a in quasi)}
     return Schema(
         identifier=identifier,
         quasi=[a.name for a in quasi],
         sensitive=sensitive,
+        weight=weight,
         drop=[c for c in columns if c not in used],
         types={a.name: a.type for a in (*quasi, *release.form.attribute("sensitive"))},
         hierarchies={

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Floats
 from phalanx.data.column import Column, check_missing, encode_column, narrowed
 from phalanx.data.domain import Domain
 from phalanx.data.persons import PersonKey
 from phalanx.data.registry import absent, encode_together, of_persons
 from phalanx.data.schema import Schema
+from phalanx.data.weights import encode_weights
 from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
 
 _IDENTIFIER_UNIQUENESS: Final = 0.9
@@ -31,7 +33,8 @@ class Microdata:
     """A table about people, encoded.
 
     ``columns`` holds the quasi-identifiers and the sensitive attribute; ``kept`` the columns to
-    publish as they are; ``persons`` the keyed hashes (None where the schema declares no identifier,
+    publish as they are; ``weights`` (n,) how many persons each row stands for (None where the schema
+    declares no weight); ``persons`` the keyed hashes (None where the schema declares no identifier,
     or no key was given). ``registry`` holds the registered persons who are not among the rows, each
     once, over the same domains: their quasi-identifiers and nothing else.
     """
@@ -42,6 +45,7 @@ class Microdata:
     kept: pl.DataFrame
     persons: pl.Series | None
     registry: "Microdata | None" = None
+    weights: Floats | None = None
 
     @classmethod
     def encode(
@@ -93,7 +97,9 @@ class Microdata:
                     f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; a"
                     " release holds one row per person, so keep one of them."
                 )
-        return cls(schema, frame.height, columns, frame.select(schema.keep), persons)
+        weights = None if schema.weight is None else encode_weights(frame[schema.weight])
+        kept = frame.select(schema.keep)
+        return cls(schema, frame.height, columns, kept, persons, weights=weights)
 
     @classmethod
     def _encode_beside(
@@ -129,7 +135,10 @@ class Microdata:
         kept = (
             self.kept[rows] if self.kept.width else self.kept
         )  # a frame without columns has no rows to take
-        return replace(self, rows=len(rows), columns=columns, kept=kept, persons=persons)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, rows=len(rows), columns=columns, kept=kept, persons=persons, weights=weights
+        )
 
     @property
     def quasi(self) -> list[Column]:

@@ -35,6 +35,11 @@ class Schema:
     """The attribute that no person may be linked with; published as it is, covered by the group."""
     identifier: str | None = None
     """Says who a row is about; never published, never stored but as a keyed hash."""
+    weight: str | None = None
+    """Survey weights: how many persons of the population a row stands for, a number above 0. Taken
+    to be known to others, and no cut looks at them; each group shows the mean of its rows', rounded
+    to four digits.
+    """
     keep: Sequence[str] = ()
     """Published as they are: the steward vouches that no person can know or infer anything from
     them.
@@ -105,6 +110,16 @@ class Schema:
                     f"column {name!r} is declared a set and has a hierarchy, which is over single"
                     " values; remove one of the two."
                 )
+        for setting, stated in (
+            ("types", self.types),
+            ("hierarchies", self.hierarchies),
+            ("missing", per_column),
+        ):
+            if self.weight is not None and self.weight in stated:
+                raise SchemaError(
+                    f"column {self.weight!r} is declared weight, which is a number above 0 in every"
+                    f" row; remove it from '{setting}'."
+                )
         if self.not_applicable and self.sensitive is None:
             raise SchemaError(
                 "'not_applicable' lists values of the sensitive attribute, and none is declared;"
@@ -124,7 +139,7 @@ class Schema:
                     f"'{role}' is {names!r} and must be a list of column names, as in {role} ="
                     ' ["age"].'
                 )
-        for role in ("identifier", "sensitive"):
+        for role in ("identifier", "sensitive", "weight"):
             name = getattr(self, role)
             if name is not None and (not isinstance(name, str) or not name):
                 raise SchemaError(
@@ -170,6 +185,7 @@ class Schema:
             ("identifier", () if self.identifier is None else (self.identifier,)),
             ("quasi", tuple(self.quasi)),
             ("sensitive", () if self.sensitive is None else (self.sensitive,)),
+            ("weight", () if self.weight is None else (self.weight,)),
             ("keep", tuple(self.keep)),
             ("drop", tuple(self.drop)),
         ]

@@ -28,7 +28,12 @@ class PublishedAttribute(_Strict):
     """One attribute and the columns of ``data`` in which it stands."""
 
     name: str
-    role: Literal["quasi", "sensitive", "keep"]
+    role: Literal["quasi", "sensitive", "keep", "weight"] = Field(
+        description=(
+            "weight: the mean survey weight of the group's rows, the same in each of them, to four"
+            " digits; of a generalized release only"
+        )
+    )
     type: Literal["numeric", "categorical", "date", "set"]
     columns: list[str] = Field(
         description=(

@@ -11,6 +11,7 @@ from phalanx.errors import MethodError, PlanError, SchemaError, kind_of
 from phalanx.exact import whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
+from phalanx.methods.weights import check_takes_weight
 from phalanx.release.folder import FORMATS
 
 Progress = Callable[[str], None]
@@ -52,6 +53,7 @@ def check_parts(
             "no format is named, so there would be no table to publish; name one or more of"
             f" {', '.join(FORMATS)} in 'formats'."
         )
+    check_takes_weight(method, schema)
     if nothing := next((why for g in method.guarantees if (why := promises_nothing(g))), None):
         raise PlanError(f"[method] {nothing}; ask for more.")
 

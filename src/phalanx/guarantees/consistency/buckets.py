@@ -35,8 +35,9 @@ def bucketized_faults(form: Bucketized) -> Sequence[str]:
 
 
 def _attribute_faults(form: Form, *, boxes: bool = True) -> Iterator[str]:
-    if unfit := next((a.name for a in form.attributes if a.role == "keep"), None):
-        yield f"{unfit!r} is kept as it is, which this form has no place for"
+    if unfit := next((a for a in form.attributes if a.role in ("keep", "weight")), None):
+        kept = "kept as it is" if unfit.role == "keep" else "a weight"
+        yield f"{unfit.name!r} is {kept}, which this form has no place for"
     if len(form.attribute("sensitive")) > 1:
         yield "there are several sensitive attributes"
     for attribute in form.attributes:

@@ -16,6 +16,7 @@ from phalanx.guarantees.consistency.files import file_faults, hidden
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.order import order_faults
+from phalanx.guarantees.consistency.weights import weight_faults
 from phalanx.guarantees.strength import weakened
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.evidence.evidence import Evidence
@@ -109,7 +110,7 @@ def check(
 
 def _group_and_box_faults(release: Release) -> list[str]:
     return [
-        *(list(_column_faults(release)) or _box_faults(release)),
+        *(list(_column_faults(release)) or [*_box_faults(release), *weight_faults(release.form)]),
         *_registered_faults(release.form),
     ]
 
@@ -142,7 +143,6 @@ def _column_faults(release: Release) -> Iterator[str]:
                     " null"
                 )
         yield from set_faults(table[attribute.columns[0]], attribute)
-
 
 def _box_faults(release: Release) -> Iterator[str]:
     """Faults of groups, and of the boxes that they have."""

@@ -19,6 +19,7 @@ from phalanx.guarantees.consistency import perturbed, recoded
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.truth import buckets as bucket_truth
 from phalanx.guarantees.truth.coverage import loose_ends
+from phalanx.guarantees.truth.weights import wrong_means
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
@@ -37,7 +38,7 @@ def check(
     registered: Ints | None = None,
 ) -> Verdict:
     """Every published person lies in the box of their group, and the group has their sensitive
-    value as often as its persons do.
+    value as often as its persons do, and as its weight the mean of theirs.
 
     ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that
     was suppressed; of a perturbed release, in which no group is published and each row has its
@@ -93,7 +94,10 @@ def check(
             f"; {loose} group(s) have an interval with an end that is no person's value, and the"
             " manifest says that boxes are tight"
         )
-    wrong += outside + unlike + unnamed + loose
+    weights = wrong_means(release.form, microdata, published, at)
+    if weights:
+        remarks += f"; {weights} group(s) show another weight than the mean of their rows'"
+    wrong += outside + unlike + unnamed + loose + weights
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + remarks)
 
 

@@ -19,6 +19,7 @@ from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
+from phalanx.guarantees.truth.weights import sum_is_off, wrong_means
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.guarantees.views.sliced import View
@@ -57,7 +58,10 @@ def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verd
     """
     form = release.form
     if lacking := [
-        a.name for a in form.attributes if a.role != "keep" and a.name not in microdata.columns
+        a.name
+        for a in form.attributes
+        if (a.role == "weight" and microdata.weights is None)
+        or (a.role in ("quasi", "sensitive") and a.name not in microdata.columns)
     ]:
         return Verdict(
             name=NAME,
@@ -92,7 +96,10 @@ def _of_generalized(
 ) -> tuple[int, list[str]]:
     """How many persons fit no group, and what is published of no person."""
     fits = _Fits.of(release.generalized, microdata, hides_values=hides_values)
-    return fits.uncovered, list(fits.faults(tight=release.manifest.boxes == "tight"))
+    return fits.uncovered, [
+        *fits.faults(tight=release.manifest.boxes == "tight"),
+        *fits.weight_faults(),
+    ]
 
 
 def _of_bucketized(
@@ -195,6 +202,8 @@ class _Fits:
     """How many persons are of each kind, shape (u,)."""
     example: Ints
     """A row of each kind, shape (u,)."""
+    of_row: Ints
+    """The kind of each row, shape (n,)."""
     by_value: bool
     hides_values: bool
 
@@ -206,7 +215,9 @@ class _Fits:
         codes = np.stack(
             [*(microdata.columns[a.name].codes for a in form.attribute("quasi")), own], axis=1
         )
-        kinds, example, persons = np.unique(codes, axis=0, return_index=True, return_counts=True)
+        kinds, example, of_row, persons = np.unique(
+            codes, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
         holds = np.zeros(
             (len(groups), 0 if groups.values is None else len(groups.values) + 1), dtype=bool
         )
@@ -244,6 +255,7 @@ class _Fits:
             kinds[:, -1],
             persons,
             example,
+            of_row.ravel(),
             by_value,
             hides_values,
         )
@@ -298,6 +310,27 @@ class _Fits:
                 f"{loose} group(s) have an interval with an end that is no person's value, and the"
                 " manifest says that boxes are tight"
             )
+
+
+    def weight_faults(self) -> Iterator[str]:
+        """Groups whose weight is not the mean of their rows', as far as it shows who these are:
+        where as many persons fit no other group as the group has rows. And a sum that is not the
+        table's.
+        """
+        g, name = len(self.groups), [a.name for a in self.form.attribute("weight")]
+        needed = self.groups.sizes - self.groups.counterfeits
+        if not name or int(needed.sum()) != self.microdata.rows:
+            return
+        place = np.full(len(self.persons), -1, dtype=np.int64)
+        place[self.kind] = self.at
+        place[np.bincount(self.kind, minlength=len(self.persons)) != 1] = -1
+        of_row = place[self.of_row]
+        settled = np.bincount(of_row[of_row >= 0], minlength=g) == needed
+        rows = np.flatnonzero((of_row >= 0) & settled[of_row])
+        if wrong := wrong_means(self.form, self.microdata, rows, of_row[rows]):
+            yield f"{wrong} group(s) show another weight {name[0]!r} than the mean of their rows'"
+        elif sum_is_off(self.form, self.groups, self.microdata):
+            yield f"the weights {name[0]!r} do not add up to those of the original table"
 
 
 def _own_values(groups: Groups, microdata: Microdata) -> Ints:

@@ -65,6 +65,10 @@ class Mondrian:
     docs/explanation/k-anonymity-and-algorithms.md has figures). With k alone no cut looks at a
     sensitive value.
 
+    Survey weights, where the schema declares them, are published as one mean for each group. An
+    adversary who knows them learns who is in which group where boxes overlap or persons are equal;
+    all that is said here holds with that known, since no weight has a part in a cut.
+
     Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4, which is ``cut_at = "median"``; how
     we differ stands at the head of ``methods/mondrian/kernels/cuts.py``. Balanced cuts and those of
     least width are our own, see ``methods/mondrian/kernels/balanced.py`` and
@@ -92,6 +96,7 @@ class Mondrian:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    takes_weight: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
     bytes_per_value: ClassVar[int] = 170

@@ -21,6 +21,7 @@ from phalanx.data.column import plain_float
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.microdata import Microdata
+from phalanx.data.weights import group_means, rounded
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
 from phalanx.release.form import Form, RandomOrder, SortedCounts
@@ -34,8 +35,8 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _E
 
 @dataclass(frozen=True, eq=False)
 class Generalized(Form):
-    """Published tables: ``table`` (group, intervals, sensitive and kept values), and two of counts
-    by group (group, count; None if the form has none).
+    """Published tables: ``table`` (group, intervals, sensitive values, the group's mean weight, kept
+    values), and two of counts by group (group, count; None if the form has none).
 
     ``counterfeits`` counts the counterfeits, ``registered`` the registered persons who are in the
     group without a row.
@@ -107,10 +108,13 @@ class Generalized(Form):
         )
 
     def in_random_order(self) -> Iterator[RandomOrder]:
-        """All rows of a group share their intervals; what chance orders within it is the rest."""
+        """All rows of a group share their intervals and weight; what chance orders within it is the
+        rest.
+        """
+        own = [a for a in self.attributes if a.role not in ("quasi", "weight")]
         yield RandomOrder(
             self.table,
-            [c for a in self.attributes if a.role != "quasi" for c in a.columns],
+            [c for a in own for c in a.columns],
             self.table.columns[1:],
         )
 
@@ -219,6 +223,14 @@ def generalize(
                 columns=[schema.sensitive],
                 hierarchy=public,
                 not_applicable=list(schema.not_applicable),
+            )
+        )
+    if schema.weight is not None and microdata.weights is not None:
+        means = group_means(microdata.weights[source[real]], ids[real] - 1, g)
+        _add(table, pl.Series(schema.weight, rounded(means)[ids - 1]))
+        attributes.append(
+            PublishedAttribute(
+                name=schema.weight, role="weight", type="numeric", columns=[schema.weight]
             )
         )
     if schema.keep:

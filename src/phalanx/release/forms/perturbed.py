@@ -68,7 +68,7 @@ class Perturbed(Form):
     def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Perturbed":
         """ReleaseError where an attribute stands in more than one column, or is kept."""
         attributes = manifest.attributes
-        if any(a.columns != [a.name] or a.role == "keep" for a in attributes):
+        if any(a.columns != [a.name] or a.role in ("keep", "weight") for a in attributes):
             raise ReleaseError(
                 "a perturbed release has one column for each attribute, under its own name; ask the"
                 " publisher for the folder again."

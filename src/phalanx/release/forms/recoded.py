@@ -67,7 +67,10 @@ class Recoded(Form):
         """
         attributes, scheme = manifest.attributes, manifest.scheme or {}
         for a in attributes:
-            if a.role == "keep" or a.columns not in ([a.name], [f"{a.name}_low", f"{a.name}_high"]):
+            if a.role in ("keep", "weight") or a.columns not in (
+                [a.name],
+                [f"{a.name}_low", f"{a.name}_high"],
+            ):
                 raise ReleaseError(
                     "a recoded release has a node, or the two ends of a cell, for each attribute;"
                     " ask the publisher for the folder again."
