@@ -20,17 +20,25 @@ def estimate(
     suppressed: Annotated[
         int | None, typer.Option(help="How many rows were suppressed, where the publisher says so.")
     ] = None,
+    unweighted: Annotated[
+        bool,
+        typer.Option(
+            "--unweighted", help="Count each row once, also where the release has survey weights."
+        ),
+    ] = False,
     json: bool = JSON,
 ) -> None:
     """Count, add up or average rows of the table behind a release: bounds that are certain, an
     estimate, and a model's interval.
 
     Needs the extra: pip install 'phalanx[estimate]'. JSON keys: query, by, level, model, figures
-    (each low, high, published, interval, estimate, values), notes.
+    (each low, high, published, interval, estimate, values), notes, weight.
     """
     from phalanx.series.released import Release
 
-    answer = Release.read(release).estimate(query, suppressed=suppressed)
+    answer = Release.read(release).estimate(
+        query, suppressed=suppressed, weighted=not unweighted
+    )
     if json:
         show_json(answer.to_json())
         return

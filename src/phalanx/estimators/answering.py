@@ -20,7 +20,9 @@ from phalanx.estimators.conditions import Comparison, Condition, Query, both, co
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model
 from phalanx.estimators.queries import read_query
-from phalanx.estimators.view import Ends, Facet, View
+from phalanx.estimators.view import Ends, Facet, View, Weights
+from phalanx.estimators.weighted import WeighedBounds
+from phalanx.estimators.weighted import figures as weighed
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 
@@ -53,11 +55,13 @@ def estimate(
     query: "str | pl.Expr",
     *,
     suppressed: int | None = None,
+    weighted: bool = True,
     beside: Sequence[Release] = (),
 ) -> Estimate:
     """Answer a query about the table behind a release, from the release's folder alone.
 
-    ``suppressed``: how many rows were suppressed, where the publisher says it. ``beside``: other
+    ``suppressed``: how many rows were suppressed, where the publisher says it. ``weighted``: whether
+    rows count as many times as the release's survey weights say, where it has some. ``beside``: other
     releases of the series, of which the distribution of values is learned, too. ReleaseError where
     the query is none that a release can answer, ExtraError without the extra that reads SQL.
     """
@@ -67,7 +71,14 @@ def estimate(
             " Polars expression."
         )
     asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query)
-    return answer(release, asked, str(query).strip(), suppressed=suppressed, beside=beside)
+    return answer(
+        release,
+        asked,
+        str(query).strip(),
+        suppressed=suppressed,
+        weighted=weighted,
+        beside=beside,
+    )
 
 
 def answer(
@@ -76,23 +87,32 @@ def answer(
     text: str,
     *,
     suppressed: int | None = None,
+    weighted: bool = False,
     beside: Sequence[Release] = (),
 ) -> Estimate:
     """Answer a query that was read; ``text`` is what it is called."""
     view = _told(view_of(release), suppressed)
+    weights = view.weights if weighted else None
     others = [view_of(other) for other in beside]
     method = str(release.manifest.method.get("name"))
-    notes = _notes(view, asked, method)
+    notes = _notes(view, asked, method, weights)
     if asked.of is not None and not view.line(asked.of).numeric:
         raise ReleaseError(
             f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*),"
             " or for another attribute."
         )
     figures = tuple(
-        _figures(view, others, replace(asked, where=where), values, method)
+        _figures(view, others, replace(asked, where=where), values, method, weighted=weights is not None)
         for values, where in _groups(view, asked)
     )
-    return Estimate(query=text, by=asked.by, figures=figures, model=view.model, notes=notes)
+    return Estimate(
+        query=text,
+        by=asked.by,
+        figures=figures,
+        model=view.model + (", each row of its group's mean weight" if weights else ""),
+        notes=notes,
+        weight=weights.name if weights else None,
+    )
 
 
 def view_of(release: Release) -> View:
@@ -145,8 +165,13 @@ def _told(view: View, suppressed: int | None) -> View:
     return replace(view, unpublished=suppressed, why_unpublished="")
 
 
-def _notes(view: View, asked: Query, method: str) -> tuple[str, ...]:
+def _notes(view: View, asked: Query, method: str, weights: Weights | None) -> tuple[str, ...]:
     notes = []
+    if weights is not None:
+        notes.append(
+            f"weighted by {weights.name!r}, whose mean is published for each group: bounds hold"
+            " however a group's weight lies on its rows, and the survey's own error is in no figure"
+        )
     if view.unpublished is None:
         notes.append(
             f"{view.why_unpublished}: bounds of the table are missing, and the estimate is of"
@@ -167,7 +192,9 @@ def _notes(view: View, asked: Query, method: str) -> tuple[str, ...]:
             f"{between[0]!r} is published in intervals, so that it may have values that are no end"
             " of one; the groups are those that are known"
         )
-    if view.unpublished is None:
+    if weights is not None:
+        notes.append("no interval: none was measured for weighted answers")
+    elif view.unpublished is None:
         notes.append("no interval: what is not published is in no model")
     elif method not in ERROR:
         notes.append(
@@ -241,15 +268,23 @@ def _exactly(facet: Facet, name: str) -> bool:
 
 
 def _figures(
-    view: View, others: Sequence[View], asked: Query, values: Mapping[str, Any], method: str
+    view: View,
+    others: Sequence[View],
+    asked: Query,
+    values: Mapping[str, Any],
+    method: str,
+    *,
+    weighted: bool,
 ) -> Figures:
     """The figures of one group."""
     names = dict.fromkeys(
         [*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])]
     )
     regions = {name: view.regions(name, asked.where, others) for name in names}
-    bounds = Bounds(view, regions)
+    bounds = WeighedBounds(view, regions) if weighted else Bounds(view, regions)
     model = Model(view, bounds, beside=[Bounds(other, regions) for other in others])
+    if isinstance(bounds, WeighedBounds):
+        return weighed(model, bounds, asked, values)
     low, high = bounds.rows(asked.where)
     hard: tuple[float, float] | None = (float(low.sum()), float(high.sum()))
     if asked.aggregate == "count":

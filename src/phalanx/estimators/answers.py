@@ -73,6 +73,8 @@ class Estimate:
     """How the point estimate is made, in a few words."""
     notes: tuple[str, ...]
     """What the figures leave out, and why figures are missing."""
+    weight: str | None = None
+    """The survey weights that rows count by; None where each counts once."""
 
     @property
     def _only(self) -> Figures:
@@ -121,7 +123,7 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: query, by, level, model, figures (each low, high, published, interval,
-        estimate, values), notes.
+        estimate, values), notes, weight.
         """
         figures = [f.to_json() for f in self.figures]
         return {
@@ -131,6 +133,7 @@ class Estimate:
             "model": self.model,
             "figures": figures,
             "notes": list(self.notes),
+            "weight": self.weight,
         }
 
     def lines(self) -> list[list[str]]:

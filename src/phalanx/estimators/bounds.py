@@ -133,7 +133,7 @@ class Bounds:
                 _Taken.of(group, values, copies, low, high) for values in (least, -greatest)
             )
             self._prepared[name, where] = _Numbers(
-                least, greatest, copies, up, down, surely=bool(low.any())
+                group, least, greatest, copies, up, down, surely=bool(low.any())
             )
         return self._prepared[name, where]
 
@@ -224,10 +224,11 @@ class _Taken:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """The least and greatest number of each entry that can be in, how often, and their least sums;
-    ``surely``: whether some row is in.
+    """The group of each entry that can be in, its least and greatest number, how often, and their
+    least sums; ``surely``: whether some row is in.
     """
 
+    group: Ints
     least: Floats
     greatest: Floats
     copies: Ints

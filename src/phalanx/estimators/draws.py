@@ -88,12 +88,15 @@ def _table(view: View, bounds: Bounds, rules: Sequence[Condition], stream: Strea
         wrong = _wrong(bounds.regions, rules, codes, len(group))
     right_rows = np.flatnonzero(~wrong)
     order = right_rows[stream.permutation(len(right_rows))] if len(right_rows) else right_rows
-    return pl.DataFrame(
+    drawn = pl.DataFrame(
         [
             _values(bounds.regions[a.name], codes[a.name][order], stream).alias(a.name)
             for a in view.attributes
         ]
     )
+    if view.weights is None:
+        return drawn
+    return drawn.with_columns(pl.Series(view.weights.name, view.weights.means[group[order]]))
 
 
 def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:

@@ -6,7 +6,7 @@ values of its rows.
 import numpy as np
 import polars as pl
 
-from phalanx.estimators.view import Ends, Facet, View
+from phalanx.estimators.view import Ends, Facet, View, Weights
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 
@@ -42,7 +42,11 @@ def view(release: Release) -> View:
             None if tight is None else tight[filled],
         )
     ]
-    beside = [a for a in form.attributes if a.role != "quasi"]
+    beside = [a for a in form.attributes if a.role not in ("quasi", "weight")]
+    weights = [
+        Weights(a.name, form.table[a.columns[0]].gather(a_row).cast(pl.Float64).to_numpy())
+        for a in form.attribute("weight")
+    ]
     if beside:
         may_hide = manifest.may_suppress is None or bool(manifest.may_suppress)
         shown = form.table.select(GROUP, *(a.columns[0] for a in beside))
@@ -62,12 +66,13 @@ def view(release: Release) -> View:
         facets.append(Facet(group_of, counted[""].to_numpy().astype(np.int64), ends, fake=True))
     return View(
         "generalized",
-        form.attributes,
+        tuple(a for a in form.attributes if a.role != "weight"),
         rows.astype(np.int64),
         counterfeits,
         tuple(facets),
         model="values as they lie in all boxes together, a row at each tight end, independent"
         " within a box",
+        weights=next(iter(weights), None),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.regions import Keys, Line, Regions
@@ -91,6 +91,16 @@ class Facet:
 
 
 @dataclass(frozen=True, eq=False)
+class Weights:
+    """Survey weights: their column, and of each group the mean of its rows' as published, shape
+    (g,).
+    """
+
+    name: str
+    means: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class View:
     """All that a release says of rows, whatever its form."""
 
@@ -110,6 +120,8 @@ class View:
     why_unpublished: str = ""
     share: float = 1.0
     """The share of the table's rows that can be expected to be published."""
+    weights: Weights | None = None
+    """How many persons of a population rows stand for; None where that is not published."""
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
 
@@ -127,6 +139,11 @@ class View:
         """The published attribute of this name; ReleaseError where there is none, or it holds
         sets.
         """
+        if self.weights is not None and name == self.weights.name:
+            raise ReleaseError(
+                f"{name!r} is the survey weight, by which answers are weighted; ask for count(*),"
+                " which adds weights up."
+            )
         names = [a.name for a in self.attributes]
         if name not in names:
             raise ReleaseError(

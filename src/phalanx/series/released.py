@@ -193,7 +193,9 @@ class Release(folder.Release):
         """
         return an_adversary(adversary).attack([self], self.evidence)
 
-    def estimate(self, query: "str | pl.Expr", *, suppressed: int | None = None) -> "Estimate":
+    def estimate(
+        self, query: "str | pl.Expr", *, suppressed: int | None = None, weighted: bool = True
+    ) -> "Estimate":
         """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
         a point estimate, and a model's interval.
 
@@ -209,6 +211,9 @@ class Release(folder.Release):
         suppressed : int, optional
             How many rows were suppressed, where the publisher tells it; without it, a release whose
             plan allows it has no upper bounds.
+        weighted : bool, default True
+            Where the release carries survey weights, a row counts as many times as its weight says;
+            False: each counts once, as in the sample.
 
         Returns
         -------
@@ -224,7 +229,7 @@ class Release(folder.Release):
         """
         from phalanx.estimators import estimate
 
-        return estimate(self, query, suppressed=suppressed)
+        return estimate(self, query, suppressed=suppressed, weighted=weighted)
 
     def draw(
         self,
@@ -239,7 +244,8 @@ class Release(folder.Release):
         Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``. A
         drawn table is a guess, and not a release: within a group attributes of different facets go
         together by chance, so that what goes together in the original goes together less in draws.
-        Of a sample (safe sampling) as many rows are drawn as were published.
+        Of a sample (safe sampling) as many rows are drawn as were published. Where survey weights
+        are published, each row has the mean weight of its group.
 
         Parameters
         ----------

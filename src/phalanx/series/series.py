@@ -270,7 +270,11 @@ class Series:
         return an_adversary(adversary).attack(releases, evidence)
 
     def estimate(
-        self, query: "str | pl.Expr", *, suppressed: Sequence[int | None] = ()
+        self,
+        query: "str | pl.Expr",
+        *,
+        suppressed: Sequence[int | None] = (),
+        weighted: bool = True,
     ) -> "list[Estimate]":
         """Answer a query from every release of the series, in order, as ``Release.estimate`` does.
 
@@ -283,6 +287,8 @@ class Series:
             As for ``Release.estimate``.
         suppressed : Sequence[int | None], optional
             Of each release, how many rows were suppressed, where that is known.
+        weighted : bool, default True
+            As for ``Release.estimate``.
 
         Returns
         -------
@@ -306,7 +312,13 @@ class Series:
                 " give one for each, or none."
             )
         return [
-            estimate(r, query, suppressed=n, beside=[other for other in releases if other is not r])
+            estimate(
+                r,
+                query,
+                suppressed=n,
+                weighted=weighted,
+                beside=[other for other in releases if other is not r],
+            )
             for r, n in zip(releases, counts, strict=True)
         ]
 
