@@ -15,8 +15,24 @@ def test_estimate(ward) -> None:
     said = ward.call("estimate", "out/ward-1", "count(*) where age between 20 and 23 and ill = 'a'")
     assert said.code == 0 and "certainly" in said.out and "interval (model)" in said.out
     found = json.loads(ward.call("estimate", "out/ward-1", "count(*) group by ill", "--json").out)
-    assert list(found) == ["query", "by", "level", "model", "figures", "notes"]
+    assert list(found) == ["query", "by", "level", "model", "figures", "notes", "weight"]
     assert [f["low"] for f in found["figures"]] == [10, 10, 10, 10]
+
+
+def test_a_release_with_weights_answers_by_them(ward) -> None:
+    """What all weigh, and with --unweighted how many rows there are; the note says by which column,
+    and no interval is shown.
+    """
+    ward.plan(schema='quasi = ["age"]\nweight = "w"', method='name = "mondrian"\nk = 4')
+    ward.table("age,w\n" + "".join(f"{20 + i % 7},2.5\n" for i in range(40)))
+    ward.publish()
+    said = ward.call("estimate", "out/ward-1", "count(*)")
+    assert said.code == 0 and "100" in said.out and "Weighted by 'w'" in said.out
+    found = json.loads(ward.call("estimate", "out/ward-1", "count(*)", "--json").out)
+    assert (found["weight"], found["figures"][0]["interval"]) == ("w", None)
+    plain = ward.call("estimate", "out/ward-1", "count(*)", "--unweighted", "--json")
+    found = json.loads(plain.out)
+    assert (found["weight"], found["figures"][0]["low"]) == (None, 40)
 
 
 def test_what_cannot_be_asked(ward) -> None:

@@ -30,7 +30,6 @@ def test_the_page_makes_one_row_of_each_household(tmp_path: Path) -> None:
     [
         ("cluster", "make one row of each household, with its number as the identifier"),
         ("households", "make one row of each household, with its number as the identifier"),
-        ("weight", "drop the column, and say that answers are of the sample"),
     ],
 )
 def test_what_is_no_role_is_refused_with_what_to_do(key: str, instead: str) -> None:

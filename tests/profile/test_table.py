@@ -456,13 +456,15 @@ def test_a_code_among_numbers_is_told():
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("fnlwgt", "drop"), ("PWGTP", "drop"), ("sample_weight", "drop"), ("weight", "quasi"),
+        ("fnlwgt", "weight"), ("PWGTP", "weight"), ("sample_weight", "weight"), ("weight", "quasi"),
+        ("PWGTP7", "drop"), ("WGTP", "drop"), ("v005", "weight"),
         ("hhid", "drop"), ("household_id", "drop"), ("SERIALNO", "drop"), ("household_size", "quasi"),
     ],
 )  # fmt: skip
 def test_weights_and_households(name, role):
-    """A survey weight and the number of a household are left out, with a reason that says what
-    that means; the weight of a body and the size of a household are what others may know.
+    """A survey weight is one, and that of a replicate or of households and the number of a
+    household are left out, with a reason that says what that means; the weight of a body and the
+    size of a household are what others may know.
     """
     few = name == "household_size"
     frame = pl.DataFrame(
@@ -474,8 +476,36 @@ def test_weights_and_households(name, role):
     )
     seen = {c.name: c for c in profile(frame)}[name]
     assert seen.role == role
-    if role == "drop":
-        assert "no household as one" in seen.reason or "counts its rows alike" in seen.reason
+    if role in ("drop", "weight"):
+        assert "no household as one" in seen.reason or "mondrian alone weighs rows" in seen.reason
+
+
+@pytest.mark.parametrize(
+    ("use", "role"), [(Use(changes=Changes.no), "weight"), (Use(), "drop")]
+)  # mondrian, and m-invariance
+def test_a_weight_is_proposed_where_the_method_weighs(use, role):
+    """The plan has the role where the proposed method takes it, and is a plan; else the column is
+    dropped. A column with weights that no row may have is dropped in any case.
+    """
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{i}" for i in range(400)],
+            "age": [20 + i % 50 for i in range(400)],
+            "disease": [f"d{i % 7}" for i in range(400)],
+            "pwgtp": [40 + i // 3 for i in range(400)],
+        }
+    )
+
+    def roles(of):
+        plan = Plan.parse(propose_plan("x.csv", profile(of), "x", use=use), Path("p.toml"))
+        plan.series()
+        return plan.schema().roles
+
+    assert roles(frame)["pwgtp"] == role
+    wrong = [0, -1, None, float("inf")]
+    for first in wrong if role == "weight" else []:
+        weights = pl.Series([first, *frame["pwgtp"][1:].cast(pl.Float64)], strict=False)
+        assert roles(frame.with_columns(pwgtp=weights))["pwgtp"] == "drop", first
 
 
 @pytest.mark.parametrize("spelled", [str.lower, str.title, str.upper])
@@ -655,7 +685,7 @@ def test_german_names_and_codes_of_surveys_are_known():
         }
     )
     assert roles(frame) == {
-        "Staatsangehörigkeit": "quasi", "v012": "quasi", "v005": "drop", "v130": "quasi"
+        "Staatsangehörigkeit": "quasi", "v012": "quasi", "v005": "weight", "v130": "quasi"
     }  # fmt: skip
 
 

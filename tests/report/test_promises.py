@@ -44,6 +44,15 @@ def test_a_warning_is_told_where_it_holds(promise, told, headlines):
     assert [headline for headline, _ in warnings(manifest(promise), **told)] == headlines
 
 
+def test_weights_are_warned_of():
+    """A release with weights says what they tell, and one without does not."""
+    weight = PublishedAttribute(name="w", role="weight", type="numeric", columns=["w"])
+    plain = manifest(MInvariance(m=2))
+    weighed = plain.model_copy(update={"attributes": [*plain.attributes, weight]})
+    told = [dict(warnings(m)).get("Weights tell who is in which group") for m in (weighed, plain)]
+    assert "the mean w of its rows" in told[0] and told[1] is None
+
+
 def test_filling_as_in_the_paper_is_told_with_the_promise():
     """The sentence says against whom it holds, of a series that remembers as of one that forgets;
     without filling it does not.

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from worlds.case import HALF, THIRD, Case, holds, open_, without_values
-from worlds.choices import as_they_stand, by_value, dealt, first_two
+from worlds.choices import as_they_stand, by_value, dealt, first_two, whole
 from worlds.hierarchies import in_towns, of_quasi_identifiers
 from worlds.oracle import Bound
 from worlds.settings import (
@@ -546,6 +546,20 @@ def mondrian() -> Iterable[Case]:
             once(table, quasi=TWO_QI[: len(table)]),
             HALF,
             **on,
+        )
+    for table, quasi, coins in (
+        ("aabb, three of them equal", [(1,), (1,), (1,), (2,)], {"deal": whole}),
+        ("aabbcc, two QI", TWO_QI[:6], {"deal": as_they_stand}),
+    ):
+        yield holds(
+            "mondrian",
+            even | {"l": 2},
+            f"{table}, with weights that name each group's members",
+            once(table.split(",")[0], quasi=quasi, weight="w"),
+            HALF,
+            how="enumerated",
+            folds=coins,
+            quick=table.startswith("aabbcc"),
         )
     yield holds("mondrian", even | {"l": 2}, "all of {a, b, c}^6", anything("abc", 6), HALF, **on)
     yield holds(

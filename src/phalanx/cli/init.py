@@ -93,7 +93,7 @@ def init(
     """
     from phalanx.data.sources.source import csv_dialect, read_source
     from phalanx.profile.choice import likely_changes
-    from phalanx.profile.proposal import propose_plan, roles_of, slug
+    from phalanx.profile.proposal import fitting, propose_plan, roles_of, slug
     from phalanx.profile.table import profile
 
     target = to or Path("plan.toml")
@@ -108,6 +108,7 @@ def init(
         if public := _is_public(profiles):
             profiles = profile(frame, not_applicable=public)
     use = _use(changes, looks_original, receiver, likely_changes(roles_of(profiles)), asks=asks)
+    profiles = fitting(profiles, use)
     text = propose_plan(
         _seen_from(source, target.parent),
         profiles,

@@ -92,4 +92,4 @@ def half_units(published: Floats) -> Floats:
     [0.5, 5e-05]
     """
     exponents = [int(f"{mean:e}".partition("e")[2]) for mean in published]
-    return np.array([5 * 10.0 ** (e - DIGITS) for e in exponents], dtype=np.float64)
+    return np.array([float(f"5e{e - DIGITS}") for e in exponents], dtype=np.float64)

@@ -35,6 +35,11 @@ def likely_changes(by_role: dict[str, list[ColumnProfile]]) -> Changes:
     return Changes.values if (sensitive.changing or 0) > _OFTEN else Changes.persons
 
 
+def weighs(by_role: dict[str, list[ColumnProfile]], use: Use) -> bool:
+    """Whether the method that is proposed weighs rows."""
+    return 'name = "mondrian"' in method_lines(by_role, use)
+
+
 def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]:
     """The lines of ``[method]``, with the reasons as comments; no value of the table.
 

@@ -34,6 +34,8 @@ OF_A_SURVEY: Final = _words("""
     hochrechnung
 """)
 """A weight, whatever stands beside it."""
+OF_HOUSEHOLDS: Final = _words("hhwt wgtp hweight")
+"""Of these, a weight of households, and of no row about a person."""
 WEIGHT: Final = _words("weight weights wt gewicht gewichtung")
 OF_A_SAMPLE: Final = _words("survey sample sampling final design person household hh replicate")
 """With one of these beside it, a weight is none of a body."""

@@ -5,10 +5,11 @@ table.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import SourceError
-from phalanx.profile.choice import method_lines
+from phalanx.profile.choice import method_lines, weighs
 from phalanx.profile.columns import ColumnProfile, words
 from phalanx.profile.dictionary import AGE
 from phalanx.profile.quoting import quoted
@@ -32,7 +33,8 @@ def propose_plan(
     sensitive attribute's frequencies allow, and where there is no identifier or no such attribute,
     Mondrian. Raises SourceError where no column is left to be a quasi-identifier.
     """
-    by_role = roles_of(profiles)
+    use = use or Use()
+    by_role = roles_of(fitting(profiles, use))
     if not by_role["quasi"]:
         raise SourceError(
             "no column of the table could be a quasi-identifier; each looks like an identifier or"
@@ -62,6 +64,14 @@ def propose_plan(
         "# What no person may be linked with.",
         *(_single("sensitive", by_role["sensitive"])),
         *_not_applicable(by_role["sensitive"]),
+        *(
+            [
+                "# How many persons of the population a row stands for: a group shows its mean.",
+                *_single("weight", by_role["weight"]),
+            ]
+            if by_role["weight"]
+            else ()
+        ),
         (
             "# Published as they are; move a column here only if no person can know or infer"
             " anything from it."
@@ -88,7 +98,7 @@ def propose_plan(
     lines += [
         "",
         "[method]",
-        *method_lines(by_role, use or Use()),
+        *method_lines(by_role, use),
         "",
         "[publish]",
         'to = "releases/"',
@@ -119,11 +129,20 @@ def _dialect(dialect: Dialect) -> list[str]:
     ]
 
 
+def fitting(profiles: Sequence[ColumnProfile], use: Use) -> list[ColumnProfile]:
+    """The columns with roles that the proposed method takes: a weight is dropped by others than
+    mondrian.
+    """
+    if weighs(roles_of(profiles), use):
+        return list(profiles)
+    return [replace(p, role="drop") if p.role == "weight" else p for p in profiles]
+
+
 def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]]:
     """The columns of each role, as the plan has them."""
     by_role = {
         role: [p for p in profiles if p.role == role]
-        for role in ("identifier", "quasi", "sensitive", "drop", "wave")
+        for role in ("identifier", "quasi", "sensitive", "weight", "drop", "wave")
     }
     if (
         not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"

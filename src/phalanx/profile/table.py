@@ -13,12 +13,14 @@ import polars as pl
 from phalanx.errors import SourceError
 from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
 from phalanx.profile.dictionary import (
+    CODES,
     DIRECT,
     FREE,
     HANDLING,
     HOUSEHOLD,
     NUMBER,
     OF_A_SAMPLE,
+    OF_HOUSEHOLDS,
     OF_A_SURVEY,
     PERSON,
     QUASI,
@@ -37,6 +39,7 @@ _MOST_TOGETHER: Final = 50
 its size.
 """
 _KNOWN: Final = "others may know it"
+_WEIGHS: Final = "a survey weight: it tells people apart, and mondrian alone weighs rows"
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
 _FEW_NAMES: Final = 20
@@ -70,7 +73,8 @@ def profile(
     ``not_applicable`` are values that say that a person has none, of whom that is public: what is
     sensitive is chosen and counted without them, and SourceError if it holds none of them.
 
-    Roles: at most one identifier, one sensitive attribute, and one wave of a panel; columns that
+    Roles: at most one identifier, one sensitive attribute, one survey weight, and one wave of a
+    panel; columns that
     name people directly, free text, second near-unique columns, and what is missing in most rows
     are dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to
     be harmless where there are fewer than three of these; else it is left out, since every further
@@ -94,7 +98,7 @@ def profile(
         for c in seen
     ]
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
-    roles = [_wave(c, frame, identifier[0]) if identifier else c for c in roles]
+    roles = _weighing([_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
     roles = [
         replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & QUASI else c
         for c in roles
@@ -196,6 +200,26 @@ def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> Column
     )
 
 
+def _weighing(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
+    """The first survey weight that could be one of rows, and of no replicate sample by its number,
+    weighs them; others stay dropped.
+    """
+    weight = next(
+        (
+            c.name
+            for c in columns
+            if c.reason == _WEIGHS
+            and not words(c.name) & OF_HOUSEHOLDS
+            and not (c.name.lower() not in CODES and any(map(str.isdigit, c.name)))
+            and frame[c.name].dtype.is_numeric()
+            and not c.missing
+            and bool(((frame[c.name] > 0) & frame[c.name].is_finite()).all())
+        ),
+        None,
+    )
+    return [replace(c, role="weight") if c.name == weight else c for c in columns]
+
+
 def _over_waves(
     column: ColumnProfile, frame: pl.DataFrame, identifier: str, wave: str
 ) -> ColumnProfile:
@@ -265,7 +289,7 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
     name = words(column.name)
     prose = float(values.str.len_chars().mean() or 0) if values.dtype == pl.String else 0  # type: ignore[arg-type]
     reasons = {
-        "a survey weight: it tells people apart, and a release counts its rows alike": (
+        _WEIGHS: (
             name & OF_A_SURVEY
             or (name & WEIGHT and name & OF_A_SAMPLE and column.type == "numeric")
         ),

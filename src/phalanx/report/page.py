@@ -238,7 +238,8 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
 def _roles(form: Form) -> dict[str, list[str]]:
     """Which attributes are published how."""
     roles = {
-        role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")
+        role: [a.name for a in form.attribute(role)]
+        for role in ("quasi", "sensitive", "weight", "keep")
     }
     exact = (
         [] if form.is_drawn else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]

@@ -99,6 +99,16 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
             f"Rows may have been suppressed, and no guarantee is about these: {which}.",
         )
     for attribute in manifest.attributes:
+        if attribute.role == "weight":
+            yield (
+                "Weights tell who is in which group",
+                (
+                    f"Each group shows the mean {attribute.name} of its rows. Where intervals of"
+                    " groups overlap, an adversary who knows weights learns from it who is in which"
+                    " group; what is promised holds with that known, and figures of adversaries are"
+                    " without it."
+                ),
+            )
         if attribute.not_applicable:
             listed = " or ".join(map(str, attribute.not_applicable))
             yield (

@@ -18,7 +18,7 @@ from phalanx.plan import Plan
 from phalanx.studio.place import Place
 
 LISTS: Final = ("quasi", "keep", "drop")
-SINGLES: Final = ("identifier", "sensitive")
+SINGLES: Final = ("identifier", "sensitive", "weight")
 ROLES: Final = (*SINGLES, *LISTS)
 
 _one_at_a_time: Final = threading.Lock()
@@ -62,8 +62,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
-    """Give a column a role. Who had the role of the identifier or of the sensitive attribute is
-    dropped, and settings that a dropped column cannot have go with it.
+    """Give a column a role. Who had a role of which there is one is dropped, and settings that a
+    dropped column or a weight cannot have go with it.
     """
     if role not in ROLES:
         raise PlanError(f"{role!r} is no role; choose one of {', '.join(ROLES)}.")
@@ -84,12 +84,13 @@ def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
     for key in LISTS:
         if lists[key] != before.get(key, []) or key == "quasi":
             _put(schema, key, lists[key])
-    for setting in ("hierarchies", "types"):
+    unset = {"hierarchies": lists["drop"], "types": lists["drop"], "missing": []}
+    for setting, without in unset.items():
         names = schema.get(setting)
-        if names is None:
+        if names is None or isinstance(names, str):
             continue
-        for dropped in [n for n in names if n in lists["drop"]]:
-            names.remove(dropped)
+        for gone in [n for n in names if n in (*without, singles["weight"])]:
+            names.remove(gone)
         if not names:
             schema.remove(setting)
 

@@ -59,9 +59,10 @@ def rows(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
 
 
 def _names(release: Release) -> list[str]:
-    """The published attributes: the quasi-identifiers, then the others."""
+    """The published attributes: the quasi-identifiers, then the others; a weight is no row's own."""
     quasi = [a.name for a in release.form.attribute("quasi")]
-    return [*quasi, *(a.name for a in release.form.attributes if a.role != "quasi")]
+    others = [a.name for a in release.form.attributes if a.role not in ("quasi", "weight")]
+    return [*quasi, *others]
 
 
 def groups_of(place: Place, release: Release, table: Table) -> pl.Series:

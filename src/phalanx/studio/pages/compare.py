@@ -21,7 +21,7 @@ from phalanx.studio.place import Place, Table
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
     """A release and its original; where the original is not known, how to name it."""
     release = place.release(series, number)
-    names = [a.name for a in release.form.attributes if a.type != "set"]
+    names = [a.name for a in release.form.attributes if a.type != "set" and a.role != "weight"]
     fields: dict[str, Any] = {
         "series": series,
         "number": number,
@@ -114,7 +114,7 @@ def questions(release: Release, table: Table, suppressed: int | None) -> list[di
     """Some typical questions, answered by the release and by the original."""
     asked: list[tuple[str, pl.Expr]] = []
     for attribute in release.form.attributes:
-        if attribute.type == "set":
+        if attribute.type == "set" or attribute.role == "weight":
             continue
         values = table.frame.get_column(attribute.name).drop_nulls()
         if not len(values):

@@ -20,6 +20,7 @@ from phalanx.studio.planfile import ROLES, SINGLES, schema_of
 MEANINGS: Final[Mapping[str, str]] = {
     "identifier": "says who a row is about; never published",
     "sensitive": "what no person may be linked with",
+    "weight": "how many persons of a population a row stands for; published as a group's mean",
     "quasi": "others may know it; published as intervals",
     "keep": "published as it is; no person can know or infer anything from it",
     "drop": "not published",
