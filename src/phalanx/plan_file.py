@@ -163,8 +163,9 @@ class SchemaSection(_Section):
     weight: Name | None = Field(
         default=None,
         description=(
-            "Survey weights, numbers above 0 that others may know; published as one mean for each"
-            " group, to four digits. Of use to mondrian only."
+            "Survey weights, numbers above 0 that others may know and that were not calculated from"
+            " the sensitive attribute; published as one mean for each group. Of use to mondrian"
+            " only."
         ),
     )
     keep: list[Name] = Field(default=[], description="Published as they are.")

@@ -58,7 +58,10 @@ def test_numbers_written_as_texts_and_whole_numbers_are_weights():
     """As a CSV file or a database may have them."""
     assert encode_weights(pl.Series("w", ["1", "2.5"])).tolist() == [1.0, 2.5]
     assert encode_weights(pl.Series("w", [1, 3])).tolist() == [1.0, 3.0]
-    assert encode_weights(pl.Series("w", ["1.50", "2"]).cast(pl.Decimal(10, 2))).tolist() == [1.5, 2.0]
+    assert encode_weights(pl.Series("w", ["1.50", "2"]).cast(pl.Decimal(10, 2))).tolist() == [
+        1.5,
+        2.0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_numbers_written_as_texts_and_whole_numbers_are_weights():
 )
 def test_a_weight_has_one_role_and_no_settings(stated):
     """One sentence, and what to do."""
-    with pytest.raises(SchemaError, match="weight|'w'") as error:
+    with pytest.raises(SchemaError, match=r"weight|'w'") as error:
         px.Schema(**({"quasi": ["age"], "weight": "w"} | stated))
     assert str(error.value).count(". ") == 0
 
@@ -102,7 +105,9 @@ def test_means_are_those_of_the_groups_whatever_the_order(rows, random):
             continue
         exact = sum(own) / len(own)
         (published,), (half,) = rounded(means[g : g + 1]), half_units(rounded(means[g : g + 1]))
-        assert abs(Fraction(float(published)) - exact) <= Fraction(float(half)) * (1 + Fraction(1, 10**9))
+        assert abs(Fraction(float(published)) - exact) <= Fraction(float(half)) * (
+            1 + Fraction(1, 10**9)
+        )
         assert len(f"{published:.15g}".split("e")[0].replace(".", "").strip("0")) <= DIGITS
     order = list(range(len(rows)))
     random.shuffle(order)

@@ -59,7 +59,9 @@ def test_a_group_shows_the_mean_of_its_rows(method):
     persons = release.evidence.microdata[1].persons
     joined = pl.DataFrame({"person": persons, "w": table["w"]}).join(groups, on="person")
     shown = dict(release.form.table.select("group", "w").unique().iter_rows())
-    assert len(shown) == release.form.groups == release.form.table.select("group", "w").unique().height
+    assert (
+        len(shown) == release.form.groups == release.form.table.select("group", "w").unique().height
+    )
     for (group,), rows in joined.partition_by("group", as_dict=True).items():
         mean = float(sum(map(Fraction, rows["w"])) / rows.height)
         assert shown[group] == float(f"{mean:.{DIGITS}g}")
@@ -157,6 +159,24 @@ def test_all_methods_are_asked():
     assert {m.name for m in (*METHODS, *OTHERS)} == set(registered()) - {"acme"}
 
 
+def test_weights_that_were_made_from_values_tell_of_them():
+    """As the documents say: of two worlds in which a woman and a man change values, releases are
+    alike but for weights, and differ where these follow from sex and value together.
+    """
+    weight = {("f", "flu"): 1.0, ("f", "hiv"): 2.0, ("m", "flu"): 3.0, ("m", "hiv"): 5.0}
+    of = px.Schema(quasi=["sex"], sensitive="ill", weight="w")
+
+    def shown(ill, weights):
+        table = pl.DataFrame({"sex": ["f", "m"], "ill": ill, "w": weights})
+        rows = px.publish(table, of, px.Mondrian(k=2)).form.table
+        return sorted(rows["ill"]), set(rows["w"])
+
+    worlds = [["flu", "hiv"], ["hiv", "flu"]]
+    made = [[weight[s, v] for s, v in zip("fm", ill, strict=True)] for ill in worlds]
+    assert shown(worlds[0], [1.0, 4.0]) == shown(worlds[1], [1.0, 4.0])
+    assert shown(worlds[0], made[0]) != shown(worlds[1], made[1])
+
+
 def test_weights_stand_beside_no_counterfeits():
     """Where some rows of a group are nobody's, or members have none, a weight would tell who: such
     a release is not consistent.
@@ -176,8 +196,12 @@ def test_a_table_in_parts_is_weighed(tmp_path):
     table = survey(4000).drop("who")
     table.write_parquet(tmp_path / "t.parquet")
     of = px.Schema(quasi=["age", "zip"], sensitive="ill", weight="w")
-    series = px.Series("s", of, px.Mondrian(k=4), to=tmp_path / "out", engine="out-of-core", report=False)
+    series = px.Series(
+        "s", of, px.Mondrian(k=4), to=tmp_path / "out", engine="out-of-core", report=False
+    )
     release = series.publish(tmp_path / "t.parquet")
-    by_group = release.form.table.group_by("group").agg(pl.col("w").n_unique(), pl.col("w").first().alias("m"), pl.len())
+    by_group = release.form.table.group_by("group").agg(
+        pl.col("w").n_unique(), pl.col("w").first().alias("m"), pl.len()
+    )
     assert (by_group["w"] == 1).all() and series.verify().holds
     assert (by_group["m"] * by_group["len"]).sum() == pytest.approx(table["w"].sum(), rel=1e-3)

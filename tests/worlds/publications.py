@@ -197,7 +197,9 @@ class Publisher:
         )
         if (weight := self.setting.declared.get("weight")) is not None:
             # sums of powers of two name every member, so that who is in which group is known
-            everybody = everybody.with_columns(pl.Series(weight, [2.0**i for i in range(len(persons))]))
+            everybody = everybody.with_columns(
+                pl.Series(weight, [2.0**i for i in range(len(persons))])
+            )
         frame = everybody.filter(pl.col("who").is_in([f"p{p}" for p, _ in there]))
         kept = isinstance(values[0], Beside)
         if kept:

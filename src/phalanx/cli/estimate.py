@@ -36,9 +36,7 @@ def estimate(
     """
     from phalanx.series.released import Release
 
-    answer = Release.read(release).estimate(
-        query, suppressed=suppressed, weighted=not unweighted
-    )
+    answer = Release.read(release).estimate(query, suppressed=suppressed, weighted=not unweighted)
     if json:
         show_json(answer.to_json())
         return

@@ -37,8 +37,8 @@ class Schema:
     """Says who a row is about; never published, never stored but as a keyed hash."""
     weight: str | None = None
     """Survey weights: how many persons of the population a row stands for, a number above 0. Taken
-    to be known to others, and no cut looks at them; each group shows the mean of its rows', rounded
-    to four digits.
+    to be known to others, so that they must not be calculated from the sensitive attribute; each
+    group shows the mean of its rows', to four digits.
     """
     keep: Sequence[str] = ()
     """Published as they are: the steward vouches that no person can know or infer anything from
@@ -110,20 +110,21 @@ class Schema:
                     f"column {name!r} is declared a set and has a hierarchy, which is over single"
                     " values; remove one of the two."
                 )
-        for setting, stated in (
-            ("types", self.types),
-            ("hierarchies", self.hierarchies),
-            ("missing", per_column),
-        ):
-            if self.weight is not None and self.weight in stated:
-                raise SchemaError(
-                    f"column {self.weight!r} is declared weight, which is a number above 0 in every"
-                    f" row; remove it from '{setting}'."
-                )
+        self._check_weight(
+            {"types": self.types, "hierarchies": self.hierarchies, "missing": per_column}
+        )
         if self.not_applicable and self.sensitive is None:
             raise SchemaError(
                 "'not_applicable' lists values of the sensitive attribute, and none is declared;"
                 " name it in 'sensitive', or remove the list."
+            )
+
+    def _check_weight(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
+        """A weight is a number in every row, of which there is nothing to set."""
+        if named := next((name for name, of in settings.items() if self.weight in of), None):
+            raise SchemaError(
+                f"column {self.weight!r} is declared weight, which is a number above 0 in every"
+                f" row; remove it from '{named}'."
             )
 
     def _check_kinds(self) -> None:

@@ -102,7 +102,9 @@ def answer(
             " or for another attribute."
         )
     figures = tuple(
-        _figures(view, others, replace(asked, where=where), values, method, weighted=weights is not None)
+        _figures(
+            view, others, replace(asked, where=where), values, method, weighted=weights is not None
+        )
         for values, where in _groups(view, asked)
     )
     return Estimate(

@@ -74,14 +74,17 @@ class WeighedBounds(Bounds):
         return math.fsum(bottom.tolist()) - slack, math.fsum(top.tolist()) + slack
 
 
-def figures(model: Model, bounds: WeighedBounds, asked: Query, values: Mapping[str, Any]) -> Figures:
+def figures(
+    model: Model, bounds: WeighedBounds, asked: Query, values: Mapping[str, Any]
+) -> Figures:
     """The figures of one group that a query asks for: rows are expected to weigh what their group's
     rows do on average.
 
     There is no interval, as none was measured.
     """
-    rows, sums, _ = model.moments(asked.of, asked.where)
-    rows, sums = float(rows @ bounds.mean_weights), float(sums @ bounds.mean_weights)
+    rows, sums = (
+        float(moment @ bounds.mean_weights) for moment in model.moments(asked.of, asked.where)[:2]
+    )
     point: float | None = rows if asked.aggregate == "count" else sums
     hard: tuple[float, float] | None
     if asked.of is None or asked.aggregate == "count":

@@ -106,7 +106,8 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
                     f"Each group shows the mean {attribute.name} of its rows. Where intervals of"
                     " groups overlap, an adversary who knows weights learns from it who is in which"
                     " group; what is promised holds with that known, and figures of adversaries are"
-                    " without it."
+                    " without it. Hand this out only if weights were not calculated from sensitive"
+                    " values, of which they would tell."
                 ),
             )
         if attribute.not_applicable:

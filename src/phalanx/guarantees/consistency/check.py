@@ -144,6 +144,7 @@ def _column_faults(release: Release) -> Iterator[str]:
                 )
         yield from set_faults(table[attribute.columns[0]], attribute)
 
+
 def _box_faults(release: Release) -> Iterator[str]:
     """Faults of groups, and of the boxes that they have."""
     quasi = [c for a in release.form.attribute("quasi") for c in a.columns]

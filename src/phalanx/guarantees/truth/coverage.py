@@ -311,7 +311,6 @@ class _Fits:
                 " manifest says that boxes are tight"
             )
 
-
     def weight_faults(self) -> Iterator[str]:
         """Groups whose weight is not the mean of their rows', as far as it shows who these are:
         where as many persons fit no other group as the group has rows. And a sum that is not the
