@@ -2,6 +2,6 @@
 """A release says one thing in all its files: ``check``.
 
 ``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows; ``intervals``: types
-and ends; ``forms``: how tables contradict each other, by form: ``buckets``, ``perturbed``,
-``recoded`` (``recodings``).
+and ends; ``weights``: one for a group; ``forms``: how tables contradict each other, by form:
+``buckets``, ``perturbed``, ``recoded`` (``recodings``).
 """
