@@ -156,7 +156,7 @@ class Plan:
                 raise PlanError(
                     f"in the plan {str(self.path)!r} [schema.hierarchies] {name}: {wrong}"
                 ) from None
-        named = (s.identifier, s.sensitive, s.weight, *s.quasi, *s.keep, *s.drop)
+        named = (s.identifier, s.cluster, s.sensitive, s.weight, *s.quasi, *s.keep, *s.drop)
         if self.wave is not None and self.wave in named:
             raise PlanError(
                 f"in the plan {str(self.path)!r} {self.wave!r} tells the waves apart and has a role"
@@ -165,6 +165,7 @@ class Plan:
         try:
             return Schema(
                 identifier=s.identifier,
+                cluster=s.cluster,
                 quasi=s.quasi,
                 sensitive=s.sensitive,
                 weight=s.weight,

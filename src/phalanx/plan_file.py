@@ -155,6 +155,12 @@ class SchemaSection(_Section):
     identifier: Name | None = Field(
         default=None, description="Says who a row is about; never published."
     )
+    cluster: Name | None = Field(
+        default=None,
+        description=(
+            "Says which household a row is of, whose rows then count as one; never published."
+        ),
+    )
     quasi: list[Name] = Field(
         min_length=1,
         description="What an adversary may know about a person; published as intervals.",
@@ -294,9 +300,8 @@ _EXPECTED = {
 
 _NO_ROLES = {
     **dict.fromkeys(
-        ("cluster", "household", "households"),
-        "every guarantee is about a person and none about a household; make one row of each"
-        " household, with its number as the identifier and its members' values as a set",
+        ("household", "households"),
+        "the column that says who lives together is named by 'cluster'; write that",
     ),
 }
 """What is asked of other tools, and what to do instead."""

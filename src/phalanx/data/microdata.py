@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Floats
+from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column, check_missing, encode_column, narrowed
 from phalanx.data.domain import Domain
+from phalanx.data.households import households_of
 from phalanx.data.persons import PersonKey
 from phalanx.data.registry import absent, encode_together, of_persons
 from phalanx.data.schema import Schema
@@ -36,7 +37,8 @@ class Microdata:
     publish as they are; ``weights`` (n,) how many persons each row stands for (None where the schema
     declares no weight); ``persons`` the keyed hashes (None where the schema declares no identifier,
     or no key was given). ``registry`` holds the registered persons who are not among the rows, each
-    once, over the same domains: their quasi-identifiers and nothing else.
+    once, over the same domains: their quasi-identifiers and nothing else. ``households`` (n,) says
+    whose rows are of one household, None where the schema declares no cluster.
     """
 
     schema: Schema
@@ -46,6 +48,7 @@ class Microdata:
     persons: pl.Series | None
     registry: "Microdata | None" = None
     weights: Floats | None = None
+    households: Ints | None = None
 
     @classmethod
     def encode(
@@ -72,7 +75,7 @@ class Microdata:
         frame = frame.with_columns(
             narrowed(frame[name])
             for name in frame.columns
-            if name != schema.identifier and name not in schema.drop
+            if name not in (schema.identifier, schema.cluster, *schema.drop)
         )
         if registry is not None:
             return cls._encode_beside(frame, schema, key, registry)
@@ -97,9 +100,15 @@ class Microdata:
                     f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; a"
                     " release holds one row per person, so keep one of them."
                 )
-        weights = None if schema.weight is None else encode_weights(frame[schema.weight])
-        kept = frame.select(schema.keep)
-        return cls(schema, frame.height, columns, kept, persons, weights=weights)
+        return cls(
+            schema,
+            frame.height,
+            columns,
+            frame.select(schema.keep),
+            persons,
+            weights=None if schema.weight is None else encode_weights(frame[schema.weight]),
+            households=None if schema.cluster is None else households_of(frame[schema.cluster]),
+        )
 
     @classmethod
     def _encode_beside(
@@ -135,9 +144,14 @@ class Microdata:
         kept = (
             self.kept[rows] if self.kept.width else self.kept
         )  # a frame without columns has no rows to take
-        weights = None if self.weights is None else self.weights[rows]
         return replace(
-            self, rows=len(rows), columns=columns, kept=kept, persons=persons, weights=weights
+            self,
+            rows=len(rows),
+            columns=columns,
+            kept=kept,
+            persons=persons,
+            weights=None if self.weights is None else self.weights[rows],
+            households=None if self.households is None else self.households[rows],
         )
 
     @property

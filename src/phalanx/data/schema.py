@@ -40,6 +40,10 @@ class Schema:
     to be known to others, so that they must not be calculated from the sensitive attribute; each
     group shows the mean of its rows', to four digits.
     """
+    cluster: str | None = None
+    """Says which household a row is of; never published, never stored. Its rows count as one: see
+    the methods that take it (``Mondrian``).
+    """
     keep: Sequence[str] = ()
     """Published as they are: the steward vouches that no person can know or infer anything from
     them.
@@ -140,7 +144,7 @@ class Schema:
                     f"'{role}' is {names!r} and must be a list of column names, as in {role} ="
                     ' ["age"].'
                 )
-        for role in ("identifier", "sensitive", "weight"):
+        for role in ("identifier", "cluster", "sensitive", "weight"):
             name = getattr(self, role)
             if name is not None and (not isinstance(name, str) or not name):
                 raise SchemaError(
@@ -184,6 +188,7 @@ class Schema:
     def _by_role(self) -> list[tuple[str, tuple[str, ...]]]:
         return [
             ("identifier", () if self.identifier is None else (self.identifier,)),
+            ("cluster", () if self.cluster is None else (self.cluster,)),
             ("quasi", tuple(self.quasi)),
             ("sensitive", () if self.sensitive is None else (self.sensitive,)),
             ("weight", () if self.weight is None else (self.weight,)),

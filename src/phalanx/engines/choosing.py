@@ -118,6 +118,8 @@ def _whole(method: Method, schema: Schema) -> str:
         return f"{method.name} needs the whole table in memory"
     if method.divided_by is None:
         return f"{method.name} with these parameters needs the whole table in memory"
+    if schema.cluster is not None:
+        return "households that stay together need the whole table in memory"
     if schema.not_applicable:
         return "values that are not applicable need the whole table in memory"
     return ""

@@ -16,6 +16,8 @@ OURS: Final[Mapping[str, str]] = {
     "entropy-l-diversity": "phalanx.guarantees.l_diversity:EntropyDiversity",
     "recursive-l-diversity": "phalanx.guarantees.l_diversity:RecursiveDiversity",
     "t-closeness": "phalanx.guarantees.t_closeness:Closeness",
+    "household-k-anonymity": "phalanx.guarantees.households:HouseholdAnonymity",
+    "household-l-diversity": "phalanx.guarantees.households:HouseholdDiversity",
     "m-uniqueness": "phalanx.guarantees.m_invariance.m_uniqueness:MUniqueness",
     "m-invariance": "phalanx.guarantees.m_invariance.guarantee:MInvariance",
     "m-invariance-consecutive": "phalanx.guarantees.m_invariance.guarantee:MInvariance",

@@ -14,6 +14,7 @@ import polars as pl
 from phalanx.arrays import Ints
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
@@ -289,8 +290,12 @@ class Recollecting(Protocol):
         """
 
 
-def privacy_unit(method: Method) -> str:
-    """Whom the promise covers: ``person``, or ``record`` where the method says so."""
+def privacy_unit(method: Method, schema: Schema) -> str:
+    """Whom the promise covers: ``household`` where the schema declares a cluster, else ``person``,
+    or ``record`` where the method says so.
+    """
+    if schema.cluster is not None:
+        return "household"
     return str(getattr(method, "privacy_unit", "person"))
 
 

@@ -16,6 +16,7 @@ from phalanx.data.column import Column
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, lower_to
 from phalanx.exact import Number, bounded, exact, whole
 from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.households import HouseholdAnonymity, HouseholdDiversity
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.l_diversity import (
     DistinctDiversity,
@@ -113,6 +114,16 @@ class Requirement:
                 promised.append(RecursiveDiversity(c=exact(self.c, "c"), l=int(l)))
         if self.t is not None:
             promised.append(Closeness(t=exact(self.t, "t"), distance=self.distance))
+        return promised
+
+    @property
+    def of_households(self) -> list[Guarantee]:
+        """The same where groups are of households, whose rows count as one."""
+        promised = self.guarantees
+        if self.k > 1:
+            promised.append(HouseholdAnonymity(k=self.k))
+        if self.l is not None:
+            promised.append(HouseholdDiversity(l=self.l))
         return promised
 
     def on(self, rows: int, sensitive: Column | None) -> Asked:

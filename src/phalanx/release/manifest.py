@@ -134,10 +134,11 @@ class Manifest(_Strict):
             " that follow no person"
         )
     )
-    privacy_unit: Literal["person", "record"] = Field(
+    privacy_unit: Literal["person", "record", "household"] = Field(
         default="person",
         description=(
-            "whom the promise covers: a person, or each record of a person whose value changed"
+            "whom the promise covers: a person, each record of a person whose value changed, or a"
+            " household with all of its members"
         ),
     )
     holds_if_method_known: bool | None = Field(

@@ -23,7 +23,7 @@ from phalanx.methods.base import (
     privacy_unit,
     strengthened,
 )
-from phalanx.methods.not_applicable import check_takes
+from phalanx.methods import households, not_applicable
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
@@ -87,7 +87,8 @@ class Drafting:
         ``room`` makes an empty folder that only its owner may read. GuaranteeError where the check
         of the files fails, MethodError where no draft keeps the bounds on adversaries.
         """
-        check_takes(self.method, self.microdata.schema)
+        not_applicable.check_takes(self.method, self.microdata.schema)
+        households.check_takes(self.method, self.microdata.schema)
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
@@ -152,7 +153,11 @@ class Drafting:
         evidence = Evidence(
             groups=groups,
             microdata={self.number: self.microdata},
-            rows={self.number: draft.groups[: self.microdata.rows]} if draft.form.is_drawn else {},
+            rows=(
+                {self.number: draft.groups[: self.microdata.rows]}
+                if draft.form.is_drawn or self.microdata.households is not None
+                else {}
+            ),
             parts={self.number: draft.evidence},
             state=None if self.method.looks_back == "all" else self._state(draft),
         )
@@ -196,7 +201,7 @@ class Drafting:
                     else "exact"
                 )
             ),
-            "privacy_unit": privacy_unit(self.method),
+            "privacy_unit": privacy_unit(self.method, self.microdata.schema),
             "holds_if_method_known": self.method.holds_if_method_known,
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,

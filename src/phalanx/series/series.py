@@ -592,7 +592,7 @@ class Series:
         return {
             "method": self._is.method.name,
             "guarantees": [g.parameters() for g in self._is.method.guarantees],
-            "privacy_unit": privacy_unit(self._is.method),
+            "privacy_unit": privacy_unit(self._is.method, schema),
             "identifier": schema.identifier,
             "quasi": list(schema.quasi),
             "sensitive": schema.sensitive,

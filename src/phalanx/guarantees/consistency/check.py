@@ -25,6 +25,8 @@ from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
 
 NAME: Final = "consistency"
+_UNITS: Final = ("record", "person", "household")
+"""Whom a promise may cover, from less to more."""
 _LOOKED_AT: Final = {
     "generalized": "groups, intervals, ",
     "sliced": "buckets, ",
@@ -231,8 +233,9 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
         )
     if list(manifest.attributes) != list(before.manifest.attributes):
         yield "its attributes are not those of the release before it"
-    if manifest.privacy_unit == "record" and before.manifest.privacy_unit == "person":
-        yield "it covers each record and no longer each person, as the release before it does"
+    unit, unit_before = manifest.privacy_unit, before.manifest.privacy_unit
+    if _UNITS.index(unit) < _UNITS.index(unit_before):
+        yield f"it covers each {unit} and no longer each {unit_before}, as the release before it does"
     yield from weakened(manifest.guarantees, before.manifest.guarantees)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels.rule import Asked, of_size
 from phalanx.methods.mondrian.kernels import balanced as kernel
 from phalanx.methods.mondrian.kernels.balanced import Shares
@@ -52,7 +52,21 @@ def by_cuts(
     return group
 
 
-def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Asked) -> Ints | None:
+def shares_of(values: Codes, ratio: float) -> Shares:
+    """Rows of which each holds several ``values`` (n, s), none of which may be in more than one of
+    ``ratio`` rows of a group.
+    """
+    n, s = values.shape
+    v = int(values.max(initial=-1)) + 1
+    held = np.unique(np.repeat(np.arange(n), s) * v + values.ravel())
+    starts = np.searchsorted(held, np.arange(n + 1) * v).astype(np.int64)
+    base = np.full(v, ratio)
+    return nothing_shared(n)._replace(starts=starts, codes=(held % v).astype(np.int32), base=base)
+
+
+def by_even_cuts(
+    positions: Floats, stream: Stream, least: int, asked: Asked, shares: Shares | None = None
+) -> Ints | None:
     """As :func:`by_cuts` for all rows, where no cut is ever odd: the chance of each member of a
     group is exactly the share of the group, whatever is asked.
 
@@ -62,7 +76,7 @@ def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Asked) ->
     of no person.
     """
     n = len(positions)
-    shares = nothing_shared(n)
+    shares = nothing_shared(n) if shares is None else shares
     order = stream.permutation(n)
     if not kernel.may_be_group(order, shares, asked):
         return None

@@ -3,8 +3,9 @@
 and close sensitive values.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -14,7 +15,7 @@ from phalanx.arrays import Codes, Floats, Ints
 from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.exact import Number
+from phalanx.exact import Number, exact
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.rule import meets
 from phalanx.methods.base import (
@@ -28,7 +29,9 @@ from phalanx.methods.base import (
     check_word,
     parameters_of,
 )
+from phalanx.methods.households import Alike, grouped_households, of_members
 from phalanx.methods.mondrian.balanced import by_even_cuts
+from phalanx.methods.mondrian.households import balanced_households
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT, Table
 from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
@@ -69,6 +72,13 @@ class Mondrian:
     adversary who knows them learns who is in which group where boxes overlap or persons are equal;
     all that is said here holds with that known, since no weight has a part in a cut.
 
+    Where the schema declares a ``cluster``, a household counts as one person: k households or more
+    of equally many rows stand together, their first members in one group, their second ones in
+    another, and so on, members being ranked by the quasi-identifiers in the schema's order; with l,
+    at most 1/l of them have a member with any one value. So who knows all members of a household,
+    and looks at all of their groups, links it to no value with more than 1/l. Only k and
+    ``frequency`` diversity, by balanced cuts, are for households.
+
     Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4, which is ``cut_at = "median"``; how
     we differ stands at the head of ``methods/mondrian/kernels/cuts.py``. Balanced cuts and those of
     least width are our own, see ``methods/mondrian/kernels/balanced.py`` and
@@ -77,11 +87,11 @@ class Mondrian:
     Raises
     ------
     PlanError
-        For parameters that cannot be met by any table.
+        For parameters that cannot be met by any table, or that are not for households.
     SchemaError
         Where l or t is asked and no sensitive attribute is declared or it holds sets.
     MethodError
-        For fewer than k rows.
+        For fewer than k rows, or households of one size.
     NotEligible
         Where the whole table is not diverse enough to begin with.
 
@@ -97,6 +107,7 @@ class Mondrian:
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     takes_weight: ClassVar[bool] = True
+    takes_cluster: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
     bytes_per_value: ClassVar[int] = 170
@@ -165,12 +176,21 @@ class Mondrian:
         check_min_width(self.min_width, microdata)
         if self.requirement.about_sensitive:
             microdata.check_single_valued("a promise of l or t")
-        groups = grouped_apart(
-            microdata,
-            lambda part: self._groups(part, rng.stream("deal")),
-            lambda part: partition(Mondrian(k=self.k), part.quasi, None),
-            least=self.k,
-        )
+        if microdata.households is not None:
+            groups = self._of_households(microdata, microdata.households, rng)
+        else:
+            about = self.requirement.about_sensitive
+            groups = grouped_apart(
+                microdata,
+                lambda part: self._groups(
+                    part.quasi,
+                    part.sensitive if about else None,
+                    rng.stream("deal"),
+                    part.schema.sensitive,
+                ),
+                lambda part: partition(Mondrian(k=self.k), part.quasi, None),
+                least=self.k,
+            )
         form, published = generalize(
             microdata,
             np.arange(microdata.rows),
@@ -178,23 +198,53 @@ class Mondrian:
             rng.stream("mondrian"),
             min_width=self.min_width,
         )
-        return Draft(form=form, groups=published[groups])
+        together = None if microdata.households is None else self.requirement.of_households
+        return Draft(form=form, groups=published[groups], guarantees=together)
 
-    def _groups(self, microdata: Microdata, stream: Stream) -> Ints:
-        """The group of every row, 0 .. g-1, shape (n,)."""
-        about, of = self.requirement.about_sensitive, microdata.schema.sensitive
-        sensitive = microdata.sensitive if about else None
+    def _groups(
+        self, quasi: Sequence[Column], sensitive: Column | None, stream: Stream, of: str | None
+    ) -> Ints:
+        """The group of every row, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute."""
         if self._used_cuts == "balanced":
-            return balanced_partition(self.requirement, microdata.quasi, sensitive, stream, of=of)
+            return balanced_partition(self.requirement, quasi, sensitive, stream, of=of)
         if self._used_cuts == "strict":
-            return partition(self, microdata.quasi, sensitive, of=of)
+            return partition(self, quasi, sensitive, of=of)
         # Relaxed cuts deal persons who are equal in all quasi-identifiers out in the order in which
         # they stand, which must not be that of the source.
-        order = stream.permutation(microdata.rows)
-        dealt = microdata.take(order)
-        groups = np.empty(microdata.rows, dtype=np.int64)
-        groups[order] = partition(self, dealt.quasi, dealt.sensitive if about else None, of=of)
+        order = stream.permutation(len(quasi[0].codes))
+        dealt = [replace(column, codes=column.codes[order]) for column in quasi]
+        values = None if sensitive is None else replace(sensitive, codes=sensitive.codes[order])
+        groups = np.empty(len(order), dtype=np.int64)
+        groups[order] = partition(self, dealt, values, of=of)
         return groups
+
+    def _of_households(self, microdata: Microdata, households: Ints, rng: Randomness) -> Ints:
+        """The group of every row, where those of a household count as one."""
+        if self.t is not None or self.diversity != "frequency":
+            raise PlanError(
+                "[method] of households mondrian promises k, and l as diversity = 'frequency';"
+                " leave t and other diversities out, or the cluster."
+            )
+        if self.l is not None and self._used_cuts != "balanced":
+            raise PlanError(
+                f"[method] cuts = {self.cuts!r} with l is for persons, and a cluster is declared;"
+                " leave the cuts out."
+            )
+        about, deal = self.requirement.about_sensitive, rng.stream("deal")
+
+        def least(kind: Alike) -> int:
+            return max(self.k, math.ceil(exact(self.l or 1, "l"))) if kind.valued else self.k
+
+        def together(kind: Alike) -> Ints:
+            quasi = [one for column in microdata.quasi for one in of_members(column, kind.members)]
+            if about and kind.valued:
+                return balanced_households(quasi, microdata, kind, least(kind), self.l or 1, deal)
+            alone = Mondrian(k=self.k) if about else self
+            return alone._groups(quasi, None, deal, None)
+
+        return grouped_households(
+            microdata, households, together, least, rng.stream("rank of equal members")
+        )
 
     def parameters(self) -> dict[str, Any]:
         return parameters_of(
