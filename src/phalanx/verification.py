@@ -62,6 +62,7 @@ def verify(
     ledger: str | None = None,
     originals: Sequence[Any] = (),
     identifier: str | None = None,
+    cluster: str | None = None,
     allow_seeded: bool = False,
 ) -> Verification:
     """Check releases of one series from their files, and against whatever evidence is laid beside
@@ -80,6 +81,8 @@ def verify(
         adds the public view, in which an adversary knows each person's quasi-identifiers.
     identifier : str, optional
         The identifier column of the originals.
+    cluster : str, optional
+        The cluster column of the originals; adds what is promised of households.
     allow_seeded : bool, default False
         Accept releases that were made with a seed, in a test.
 
@@ -99,7 +102,9 @@ def verify(
     with ExitStack() as rooms:
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = (
-            gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
+            gather_evidence(
+                read, ledger=ledger, originals=originals, identifier=identifier, cluster=cluster
+            )
             if ledger is not None or originals
             else (Evidence.of([release.evidence for release in given]), [])
         )
@@ -223,6 +228,7 @@ def gather_evidence(
     ledger: str | None,
     originals: Sequence[Any] = (),
     identifier: str | None = None,
+    cluster: str | None = None,
     persons: bool = True,
 ) -> tuple[Evidence, list[Verdict]]:
     """The evidence that a ledger and original tables give, and whether the folders are those that
@@ -248,7 +254,9 @@ def gather_evidence(
             recorded, evidence = _recorded(releases, opened)
             key = opened.person_key(releases[0].manifest.series)
     microdata = {
-        release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
+        release.number: Microdata.encode(
+            frame, schema_of(release, identifier, frame.columns, cluster=cluster), key
+        )
         for release, frame in (
             (release, _frame(original, release))
             for release, original in zip(releases, originals, strict=False)
@@ -324,7 +332,13 @@ def _frame(original: Any, release: Release) -> pl.DataFrame:
     return read_source(original, drop=None, text=texts)
 
 
-def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:
+def schema_of(
+    release: Release,
+    identifier: str | None,
+    columns: Sequence[str],
+    *,
+    cluster: str | None = None,
+) -> Schema:
     """The schema under which an original table was published, as far as the manifest tells; other
     columns are dropped.
     """
@@ -332,9 +346,10 @@ def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) 
     sensitive = next((a.name for a in release.form.attribute("sensitive")), None)
     weights = [a.name for a in release.form.attribute("weight") if a.name in columns]
     weight = next(iter(weights), None)
-    used = {identifier, sensitive, weight, *(a.name for a in quasi)}
+    used = {identifier, cluster, sensitive, weight, *(a.name for a in quasi)}
     return Schema(
         identifier=identifier,
+        cluster=cluster,
         quasi=[a.name for a in quasi],
         sensitive=sensitive,
         weight=weight,

@@ -80,6 +80,12 @@ def verify(
     identifier: Annotated[
         str | None, typer.Option(help="The identifier column of the original tables.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="The cluster column of the original tables: adds what is promised of households."
+        ),
+    ] = None,
     quasi: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,6 +131,7 @@ def verify(
         "--ledger": ledger,
         "--original": original,
         "--identifier": identifier,
+        "--cluster": cluster,
         "--allow-seeded": allow_seeded or None,
     }
     bounds = ctx.meta["bounds"]
@@ -147,11 +154,12 @@ def verify(
                 " them with --quasi, or leave it out."
             )
         )
-    if identifier is not None and not original:
-        raise ReleaseError(
-            "--identifier is a column of the original tables, and none is given; name them with"
-            " --original, or leave it out."
-        )
+    for option, column in (("--identifier", identifier), ("--cluster", cluster)):
+        if column is not None and not original:
+            raise ReleaseError(
+                f"{option} is a column of the original tables, and none is given; name them with"
+                " --original, or leave it out."
+            )
     if theirs:
         if len(releases) != 1:
             raise ReleaseError(
@@ -176,6 +184,7 @@ def verify(
             ledger=None if ledger is None else ledger_url(ledger),
             originals=original or (),
             identifier=identifier,
+            cluster=cluster,
             allow_seeded=allow_seeded,
         )
     if json:

@@ -9,6 +9,16 @@ once, by less.
 
 from phalanx.exploration.estimating import Estimate, Estimator
 from phalanx.exploration.exploring import Exploration, explore
-from phalanx.methods.base import Asked, Offer, offers
+from phalanx.methods.base import Asked, Clustered, Offer, guarantees_of, offers
 
-__all__ = ["Asked", "Estimate", "Estimator", "Exploration", "Offer", "explore", "offers"]
+__all__ = [
+    "Asked",
+    "Clustered",
+    "Estimate",
+    "Estimator",
+    "Exploration",
+    "Offer",
+    "explore",
+    "guarantees_of",
+    "offers",
+]

@@ -84,6 +84,7 @@ def _usual(plan_section: Section, schema: Schema) -> Iterator[Section]:
         elif (
             (schema.identifier is not None or not needs_persons)
             and (schema.sensitive is not None or not needs_sensitive)
+            and (schema.cluster is None or hasattr(KNOWN[name], "household_guarantees"))
             and offer.tried
             and _is_enough(
                 name, {**beside, **{key: tried[0] for key, tried in offer.tried.items()}}

@@ -130,6 +130,11 @@ def _last_release(plan: Plan) -> Ground:
             entries = ledger.releases(plan.name)
     if not entries:
         raise PlanError(f"series {plan.name!r} has no release yet that could serve; {_WAYS}.")
+    if plan.sections.schema_.cluster is not None:
+        raise PlanError(
+            "a release does not say who lives together, so that none stands for the table; name"
+            " another table of the same kind by --surrogate."
+        )
     from phalanx.estimators.draws import draw
 
     release = Release.read(entries[-1].folder)
@@ -154,6 +159,11 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
         raise PlanError(
             "a sample of one wave would leave its persons in the others; name another table of the"
             " same kind by --surrogate."
+        )
+    if plan.sections.schema_.cluster is not None:
+        raise PlanError(
+            "a sample of rows would part households; name another table of the same kind by"
+            " --surrogate."
         )
     table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))

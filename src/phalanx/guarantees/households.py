@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Bools, Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.exact import Number, bounded, exact, whole
 from phalanx.guarantees.base import FromFields, Verdict
@@ -53,8 +54,8 @@ class HouseholdAnonymity(FromFields):
                 bound=self.k,
                 worst=fewest,
                 holds=not seen.fault and fewest >= self.k,
-                note=seen.fault or f"{seen.households.sum()} households in {len(seen.households)}"
-                " sets of groups",
+                note=seen.fault
+                or f"{seen.households.sum()} households in {len(seen.households)} sets of groups",
                 worst_cases=seen.cases(int(seen.households.argmin())),
             )
         ]
@@ -128,15 +129,15 @@ class HouseholdDiversity(FromFields):
 class _Seen(NamedTuple):
     """The published rows of an original table, in sets of groups that share households."""
 
-    of: np.ndarray
+    of: Ints
     """Shape (n,): the set of each row, 0 .. b-1."""
-    household: np.ndarray
+    household: Ints
     """Shape (n,)."""
-    group: np.ndarray
+    group: Ints
     """Shape (n,): the published group."""
-    values: np.ndarray | None
+    values: Codes | None
     """Shape (n,): a code for each sensitive value."""
-    households: np.ndarray
+    households: Ints
     """Shape (b,): how many households a set has."""
     fault: str
     """Why households do not stand together; empty where they do."""
@@ -144,7 +145,9 @@ class _Seen(NamedTuple):
     def cases(self, at: int) -> pl.DataFrame:
         """The groups of a set."""
         groups = np.unique(self.group[self.of == at])
-        return pl.DataFrame({"group": groups, "households": [int(self.households[at])] * len(groups)})
+        return pl.DataFrame(
+            {"group": groups, "households": [int(self.households[at])] * len(groups)}
+        )
 
 
 def _seen(release: Release, evidence: Evidence | None) -> _Seen | str:
@@ -182,19 +185,19 @@ def _seen(release: Release, evidence: Evidence | None) -> _Seen | str:
         household=household,
         group=group,
         values=_codes(microdata, published),
-        households=by_set.join(least, on="first", how="left")["households"]
-        .fill_null(0)
-        .to_numpy(),
+        households=by_set.join(least, on="first", how="left")["households"].fill_null(0).to_numpy(),
         fault=_fault(
-            len(rows) - len(pairs), int(by_group["mixed"].sum() + by_set["apart"].sum())
+            len(rows) - len(pairs),
+            len(by_group.filter("mixed")) + len(by_set.filter("apart")),
         ),
     )
 
 
-def _codes(microdata: Microdata, published: np.ndarray) -> np.ndarray | None:
+def _codes(microdata: Microdata, published: Bools) -> Codes | None:
     if microdata.schema.sensitive is None or microdata.sensitive.domain.type == "set":
         return None
-    return microdata.sensitive.codes[published]
+    codes: Codes = microdata.sensitive.codes[published]
+    return codes
 
 
 def _fault(second: int, apart: int) -> str:

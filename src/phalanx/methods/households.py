@@ -11,7 +11,7 @@ hidden by them: of the values of a group they have the larger part.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, SchemaError
-from phalanx.methods.base import Method
+from phalanx.methods.base import Clustered, Method
 from phalanx.methods.not_applicable import rows_apart
 from phalanx.randomness import Stream
 
@@ -37,10 +37,8 @@ class Alike(NamedTuple):
 
 
 def check_takes(method: Method, schema: Schema) -> None:
-    """SchemaError where households are declared, and the method covers persons only
-    (``takes_cluster``).
-    """
-    if schema.cluster is not None and not getattr(method, "takes_cluster", False):
+    """SchemaError where households are declared, and the method covers persons only."""
+    if schema.cluster is not None and not isinstance(method, Clustered):
         raise SchemaError(
             f"'cluster' is declared, and {method.name} covers persons and no households; use"
             " mondrian, or make one row of each household and drop the column."
@@ -86,7 +84,8 @@ def _kinds(microdata: Microdata, households: Ints, ties: Stream) -> Iterator[Ali
     if microdata.schema.not_applicable:
         lacks[rows_apart(microdata)[1]] = True
     by_rank = [column.codes for column in reversed(microdata.quasi)]
-    order = np.lexsort((ties.permutation(microdata.rows), *by_rank, lacks, households))
+    keys: list[Any] = [ties.permutation(microdata.rows), *by_rank, lacks, households]
+    order = np.lexsort(keys)
     starts = np.flatnonzero(np.diff(households[order], prepend=-1))
     sizes = np.diff(starts, append=microdata.rows)
     valued = sizes - np.add.reduceat(lacks[order], starts, dtype=np.int64)

@@ -118,8 +118,8 @@ class Requirement:
 
     @property
     def of_households(self) -> list[Guarantee]:
-        """The same where groups are of households, whose rows count as one."""
-        promised = self.guarantees
+        """What groups of households guarantee beside, whose rows count as one."""
+        promised: list[Guarantee] = []
         if self.k > 1:
             promised.append(HouseholdAnonymity(k=self.k))
         if self.l is not None:

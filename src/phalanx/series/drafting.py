@@ -14,16 +14,17 @@ from phalanx.errors import GuaranteeError, MethodError, SchemaError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
+from phalanx.methods import households, not_applicable
 from phalanx.methods.base import (
     Budgeted,
     Draft,
     Memory,
     Method,
     Widening,
+    guarantees_of,
     privacy_unit,
     strengthened,
 )
-from phalanx.methods import households, not_applicable
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
@@ -189,7 +190,10 @@ class Drafting:
             "series": self.series,
             "number": self.number,
             "method": method,
-            "guarantees": [g.parameters() for g in draft.guarantees or self.method.guarantees],
+            "guarantees": [
+                g.parameters()
+                for g in draft.guarantees or guarantees_of(self.method, self.microdata.schema)
+            ],
             "boxes": (
                 "fixed"
                 if draft.form.tells_itself_alone

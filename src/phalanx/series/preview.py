@@ -65,7 +65,7 @@ class Preview:
     """
     allowed: int | None = None
     """The most that m or l could be, by the most frequent sensitive value of the table; None, too,
-    where nothing is sensitive or a person has a set of values.
+    where nothing is sensitive, a person has a set of values, or households count as one.
     """
     seconds: float | None = None
     """How long it took."""
@@ -156,7 +156,11 @@ class Preview:
 
 
 def _allowed(microdata: Microdata) -> int | None:
-    if microdata.schema.sensitive is None or microdata.sensitive.domain.type == "set":
+    if (
+        microdata.schema.sensitive is None
+        or microdata.sensitive.domain.type == "set"
+        or microdata.households is not None
+    ):
         return None
     most = int(np.bincount(microdata.sensitive.codes).max(initial=0))
     return microdata.rows // most if most else None

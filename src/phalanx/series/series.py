@@ -30,7 +30,7 @@ from phalanx.errors import (
     kind_of,
 )
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Memory, Method, privacy_unit
+from phalanx.methods.base import Memory, Method, guarantees_of, privacy_unit
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
@@ -352,6 +352,7 @@ class Series:
             ledger=self._is.ledger,
             originals=originals,
             identifier=self._is.schema.identifier if originals else None,
+            cluster=self._is.schema.cluster if originals else None,
             allow_seeded=allow_seeded,
         )
 
@@ -591,7 +592,7 @@ class Series:
         schema = self._is.schema
         return {
             "method": self._is.method.name,
-            "guarantees": [g.parameters() for g in self._is.method.guarantees],
+            "guarantees": [g.parameters() for g in guarantees_of(self._is.method, schema)],
             "privacy_unit": privacy_unit(self._is.method, schema),
             "identifier": schema.identifier,
             "quasi": list(schema.quasi),

@@ -18,7 +18,7 @@ from phalanx.plan import Plan
 from phalanx.studio.place import Place
 
 LISTS: Final = ("quasi", "keep", "drop")
-SINGLES: Final = ("identifier", "sensitive", "weight")
+SINGLES: Final = ("identifier", "cluster", "sensitive", "weight")
 ROLES: Final = (*SINGLES, *LISTS)
 
 _one_at_a_time: Final = threading.Lock()

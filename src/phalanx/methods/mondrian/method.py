@@ -107,7 +107,6 @@ class Mondrian:
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     takes_weight: ClassVar[bool] = True
-    takes_cluster: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
     bytes_per_value: ClassVar[int] = 170
@@ -160,6 +159,10 @@ class Mondrian:
     def guarantees(self) -> list[Guarantee]:
         return self.requirement.guarantees
 
+    @property
+    def household_guarantees(self) -> list[Guarantee]:
+        return self.requirement.of_households
+
     @cached_property
     def requirement(self) -> Requirement:
         """What every group keeps."""
@@ -198,8 +201,7 @@ class Mondrian:
             rng.stream("mondrian"),
             min_width=self.min_width,
         )
-        together = None if microdata.households is None else self.requirement.of_households
-        return Draft(form=form, groups=published[groups], guarantees=together)
+        return Draft(form=form, groups=published[groups])
 
     def _groups(
         self, quasi: Sequence[Column], sensitive: Column | None, stream: Stream, of: str | None
@@ -239,8 +241,9 @@ class Mondrian:
             quasi = [one for column in microdata.quasi for one in of_members(column, kind.members)]
             if about and kind.valued:
                 return balanced_households(quasi, microdata, kind, least(kind), self.l or 1, deal)
-            alone = Mondrian(k=self.k) if about else self
-            return alone._groups(quasi, None, deal, None)
+            if about:
+                return partition(Mondrian(k=self.k), quasi, None)
+            return self._groups(quasi, None, deal, None)
 
         return grouped_households(
             microdata, households, together, least, rng.stream("rank of equal members")

@@ -11,7 +11,7 @@ from phalanx.data.column import kind_of, typed
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
-from phalanx.studio.pages.promise import check_takes_not_applicable
+from phalanx.studio.pages.promise import check_takes
 from phalanx.studio.pages.reproducing import of_plan
 from phalanx.studio.pages.timeline import files
 from phalanx.studio.place import Place, Table
@@ -19,6 +19,7 @@ from phalanx.studio.planfile import ROLES, SINGLES, schema_of
 
 MEANINGS: Final[Mapping[str, str]] = {
     "identifier": "says who a row is about; never published",
+    "cluster": "says which household a row is of; never published",
     "sensitive": "what no person may be linked with",
     "weight": "how many persons of a population a row stands for; published as a group's mean",
     "quasi": "others may know it; published as intervals",
@@ -363,7 +364,7 @@ def _wrong(place: Place) -> str:
     plan = place.plan()
     try:
         plan.series()
-        check_takes_not_applicable(plan)
+        check_takes(plan)
     except PhalanxError as error:
         return str(error)
     return ""

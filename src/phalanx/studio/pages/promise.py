@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 
 from phalanx.errors import PhalanxError, PlanError
-from phalanx.exploration import Asked, Offer, offers
+from phalanx.exploration import Asked, Clustered, Offer, guarantees_of, offers
 from phalanx.plan import Plan
 from phalanx.report.promises import KNOWN_METHOD, in_words
 from phalanx.studio.pages import windows
@@ -55,10 +55,14 @@ def _most(place: Place, sensitive: str | None) -> dict[str, Any] | None:
     return None
 
 
-def check_takes_not_applicable(plan: Plan) -> None:
-    """PlanError where values are declared not applicable, and the method refuses such rows."""
-    takes = getattr(plan.method(), "takes_not_applicable", False)
-    if plan.schema().not_applicable and not takes:
+def check_takes(plan: Plan) -> None:
+    """PlanError where values are declared not applicable, or households, and the method refuses
+    such rows.
+    """
+    method, schema = plan.method(), plan.schema()
+    if schema.cluster is not None and not isinstance(method, Clustered):
+        raise PlanError("'cluster' is declared, and this method covers persons and no households.")
+    if schema.not_applicable and not getattr(method, "takes_not_applicable", False):
         raise PlanError(
             "'not_applicable' is declared, and this method has no groups for such rows."
         )
@@ -85,11 +89,12 @@ def _offer(
         plan = with_method(place, name, values)
         method = plan.method()
         plan.series()
-        check_takes_not_applicable(plan)
+        check_takes(plan)
         if sensitive is None and offer.needs_sensitive:
             raise PlanError("it covers a sensitive attribute, and none is chosen.")
         promises = [
-            in_words(g.parameters(), sensitive=sensitive is not None) for g in method.guarantees
+            in_words(g.parameters(), sensitive=sensitive is not None)
+            for g in guarantees_of(method, plan.schema())
         ]
         knows, suppresses = method.holds_if_method_known, method.may_suppress
     except PhalanxError as error:
