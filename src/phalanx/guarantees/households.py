@@ -166,30 +166,29 @@ def _seen(release: Release, evidence: Evidence | None) -> _Seen | str:
     group, household = groups[published], microdata.households[published]
     rows = pl.DataFrame({"household": household, "group": group})
     rows = rows.with_columns(first=pl.col("group").min().over("household"))
-    pairs = rows.unique()
-    by_group = pairs.group_by("group").agg(
-        pl.col("household").len().alias("households"),
-        pl.col("first").min(),
-        mixed=pl.col("first").n_unique() > 1,
+    pairs = rows.unique().with_columns(
+        beside=pl.len().over("group"), mixed=pl.col("first").n_unique().over("group") > 1
     )
-    by_set = (
+    sets = (
         pairs.group_by("first")
-        .agg(pl.len().alias("pairs"), pl.col("household").n_unique(), pl.col("group").n_unique())
-        .with_columns(apart=pl.col("pairs") != pl.col("household") * pl.col("group"))
+        .agg(
+            pl.len().alias("pairs"),
+            pl.col("household", "group").n_unique(),
+            pl.col("beside").min(),
+            pl.col("mixed").any(),
+        )
         .sort("first")
     )
-    least = by_group.group_by("first").agg(pl.col("households").min()).sort("first")
-    order = by_set["first"].to_numpy()
+    apart = sets.filter(
+        pl.col("mixed") | (pl.col("pairs") != pl.col("household") * pl.col("group"))
+    )
     return _Seen(
-        of=np.searchsorted(order, rows["first"].to_numpy()),
+        of=np.searchsorted(sets["first"].to_numpy(), rows["first"].to_numpy()),
         household=household,
         group=group,
         values=_codes(microdata, published),
-        households=by_set.join(least, on="first", how="left")["households"].fill_null(0).to_numpy(),
-        fault=_fault(
-            len(rows) - len(pairs),
-            len(by_group.filter("mixed")) + len(by_set.filter("apart")),
-        ),
+        households=sets["beside"].to_numpy().astype(np.int64),
+        fault=_fault(len(rows) - len(pairs), len(apart)),
     )
 
 
@@ -204,5 +203,5 @@ def _fault(second: int, apart: int) -> str:
     if second:
         return f"{second} row(s) stand in a group in which their household has a row already"
     if apart:
-        return f"{apart} time(s) households share some of their groups and not all"
+        return f"in {apart} set(s) of groups households share some of their groups and not all"
     return ""
