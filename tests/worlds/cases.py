@@ -24,6 +24,7 @@ from worlds.settings import (
     any_series,
     anything,
     beside_none,
+    households,
     once,
     orders,
     passing,
@@ -622,6 +623,38 @@ def mondrian() -> Iterable[Case]:
     yield open_("mondrian", relaxed, "aaabbcc", once("aaabbcc"), HALF, **off)
     yield open_(
         "mondrian", relaxed, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **off
+    )
+    yield from homes()
+
+
+def homes() -> Iterable[Case]:
+    """Couples: whether one of the two has a value is bounded, also where both have the same."""
+    on = {"how": "enumerated", "folds": {"deal": as_they_stand}}
+    even = {"k": 2, "l": 2, "cuts": "balanced"}
+    shared = [tuple(v for v in world for _ in range(2)) for world in orders("aabbcc")]
+    for values, worlds in (
+        ("aabbcc, each is a couple's", shared),
+        ("aabbccdd, of four couples", orders("aabbccdd")),
+        ("all of {a, b, c}^8, of four couples", list(product("abc", repeat=8))),
+    ):
+        yield holds(
+            "mondrian",
+            even,
+            values,
+            households(worlds, 2, cluster="home"),
+            HALF,
+            quick=worlds is shared,
+            **on,
+        )
+    yield open_(
+        "mondrian",
+        even,
+        "aabbccdd, of four couples, as persons",
+        households(orders("aabbccdd"), 2),
+        HALF,
+        differs="it is asked about households, and no cluster is declared",
+        quick=True,
+        **on,
     )
 
 

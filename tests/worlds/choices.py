@@ -26,9 +26,11 @@ from naive.safe_sampling import exponential_between
 from phalanx.methods.anatomy import kernels as anatomy_kernel
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 
-LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
-"""Streams from which only ids and the order of rows are drawn; words from them cannot be gone
-through.
+LABELS = frozenset(
+    {"generalize", "bucketize", "slices", "mondrian", "perturb", "rank of equal members"}
+)
+"""Streams from which only ids and the order of rows are drawn, and the rank of members who are
+equal, whom no table here has; words from them cannot be gone through.
 """
 PICKED = frozenset({"anatomy"})
 """Streams whose words a kernel turns into whole numbers by ``pick``."""

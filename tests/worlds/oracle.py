@@ -89,7 +89,8 @@ def facts(
     """Who has, or in some release had, which value, among the persons of the releases that were
     published; ``only`` these values, if they are given.
 
-    Where a setting is about records, a person of every release stands for themselves.
+    Where a setting is about records, a person of every release stands for themselves; where it is
+    about households, the first member stands for all.
     """
     found: set[tuple[Any, Any]] = set()
     for release, (persons, values, shown) in enumerate(
@@ -97,7 +98,7 @@ def facts(
     ):
         if shown != REFUSED:
             hidden = _without_value(shown) if setting.shown_only else []
-            for person, value in zip(persons, values, strict=True):
+            for at, (person, value) in enumerate(zip(persons, values, strict=True)):
                 if any(low <= setting.quasi_of(person)[0] <= high for low, high in hidden):
                     continue
                 members = (
@@ -108,7 +109,12 @@ def facts(
                     else (value,)
                 )
                 found.update(
-                    ((person, release) if setting.records else person, member)
+                    (
+                        (person, release)
+                        if setting.records
+                        else persons[at - at % setting.members],
+                        member,
+                    )
                     for member in members
                     if member is not None and (only is None or member in only)
                 )

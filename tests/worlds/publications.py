@@ -100,7 +100,10 @@ class Publisher:
         self, release: int, values: tuple[Any, ...], memory: Memory, current: list[ways.Choices]
     ) -> Iterator[tuple[Fraction, tuple[Any, Memory]]]:
         microdata = self._microdata(release, values)
-        codes = microdata.sensitive.codes[rows_apart(microdata)[0]]  # those that are dealt out
+        dealt = rows_apart(microdata)[0]
+        if microdata.households is not None:  # a household is dealt out as one
+            dealt = dealt[:: self.setting.members]
+        codes = microdata.sensitive.codes[dealt]
 
         def run(choices: ways.Choices) -> tuple[Any, Memory]:
             current[:] = [choices]
@@ -211,6 +214,9 @@ class Publisher:
             frame = frame.with_columns(
                 pl.Series("sick", [sorted(v) if isinstance(v, frozenset) else v for _, v in there])
             )
+        if "cluster" in self.setting.declared:
+            homes = [i // self.setting.members for i in range(len(there))]
+            frame = frame.with_columns(pl.Series(self.setting.declared["cluster"], homes))
         schema = Schema(
             identifier="who",
             quasi=quasi,

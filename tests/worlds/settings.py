@@ -54,6 +54,10 @@ class Setting:
     """
     declared: Mapping[str, Any] = field(default_factory=dict)
     """What the schema says beside the roles: hierarchies, and what a missing value is."""
+    members: int = 1
+    """How many persons, one after the other, are a household; what is asked is whether any of them
+    has a value.
+    """
 
     def quasi_of(self, person: int) -> tuple[Any, ...]:
         """The quasi-identifier values of a person."""
@@ -103,6 +107,16 @@ def once(
         quasi=of,
         registry=registry,
         declared=declared,
+    )
+
+
+def households(worlds: Sequence[tuple[Value, ...]], members: int, **declared: Any) -> Setting:
+    """One release of households of so many ``members``, with these worlds."""
+    return Setting(
+        (AGES[: len(worlds[0])],),
+        tuple((world,) for world in worlds),
+        declared=declared,
+        members=members,
     )
 
 

@@ -306,11 +306,11 @@ def guarantees_of(method: Method, schema: Schema) -> list[Guarantee]:
     return method.guarantees
 
 
-def privacy_unit(method: Method, schema: Schema) -> str:
+def privacy_unit(method: Method, schema: Schema | None = None) -> str:
     """Whom the promise covers: ``household`` where the schema declares a cluster, else ``person``,
     or ``record`` where the method says so.
     """
-    if schema.cluster is not None:
+    if schema is not None and schema.cluster is not None:
         return "household"
     return str(getattr(method, "privacy_unit", "person"))
 

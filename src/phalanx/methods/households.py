@@ -61,12 +61,12 @@ def grouped_households(
     few = [kind for kind in kinds if len(kind.members) < least(kind)]
     if few:
         sizes = sorted({kind.members.shape[1] for kind in few})
-        of = "" if len({kind.valued for kind in kinds}) == 1 else " and of one number of values"
+        alike = "size" + " and number of values" * bool(microdata.schema.not_applicable)
         raise MethodError(
-            f"{sum(len(kind.members) for kind in few)} household(s) (of"
-            f" {', '.join(map(str, sizes))} rows) find fewer than the {max(map(least, few))} of"
-            f" their size{of} that a group needs; ask for smaller groups, or leave their rows out"
-            " at the source."
+            f"{sum(len(kind.members) for kind in few)} household(s), of"
+            f" {', '.join(map(str, sizes))} row(s), are fewer than the {max(map(least, few))} of"
+            f" their {alike} that a group needs; ask for smaller groups, or leave their rows out at"
+            " the source."
         )
     groups, begun = np.empty(microdata.rows, dtype=np.int64), 0
     for kind in kinds:
