@@ -303,6 +303,7 @@ _NO_ROLES = {
         ("household", "households"),
         "the column that says who lives together is named by 'cluster'; write that",
     ),
+    "weights": "the column that says how many a row stands for is named by 'weight'; write that",
 }
 """What is asked of other tools, and what to do instead."""
 

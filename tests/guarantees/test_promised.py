@@ -29,6 +29,8 @@ PROMISES: list[dict[str, Any]] = [
     {"name": "t-closeness", "t": "1/5", "distance": "equal"},
     {"name": "t-closeness", "t": "1/5", "distance": "ordered"},
     {"name": "t-closeness", "t": "1/5", "distance": "hierarchical"},
+    {"name": "household-k-anonymity", "k": 3},
+    {"name": "household-l-diversity", "l": "5/2"},
     {"name": "m-uniqueness", "m": 1},
     {"name": "m-uniqueness", "m": 3},
     {"name": "m-invariance", "m": 1},

@@ -649,8 +649,8 @@ def homes() -> Iterable[Case]:
     yield open_(
         "mondrian",
         even,
-        "aabbccdd, of four couples, as persons",
-        households(orders("aabbccdd"), 2),
+        "aabbcc, each is a couple's, as persons",
+        households(shared, 2),
         HALF,
         differs="it is asked about households, and no cluster is declared",
         quick=True,

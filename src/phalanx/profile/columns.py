@@ -74,6 +74,12 @@ class ColumnProfile:
     """Of a panel's sensitive attribute, the largest m that each wave by itself allows."""
     changing: float | None = None
     """Of a panel's sensitive attribute, the share of the persons who recur whose value changes."""
+    alike: int = 0
+    """Of what says who lives together, the fewest households of one size; 0 for all else."""
+    shared: int = 0
+    """Of the same, the largest l for which no sensitive value is one of any member's in more than
+    1/l of the households of one size.
+    """
     role: str = "quasi"
     reason: str = "nothing says that it is harmless"
 

@@ -39,10 +39,11 @@ OF_HOUSEHOLDS: Final = _words("hhwt wgtp hweight")
 WEIGHT: Final = _words("weight weights wt gewicht gewichtung")
 OF_A_SAMPLE: Final = _words("survey sample sampling final design person household hh replicate")
 """With one of these beside it, a weight is none of a body."""
-HOUSEHOLD: Final = _words("""
-    household householdid hh hhid hhnr hid serialno haushalt haushaltsnummer family familie cluster
-    psu
+LIVING_TOGETHER: Final = _words("""
+    household householdid hh hhid hhnr hid serialno haushalt haushaltsnummer family familie
 """)
+HOUSEHOLD: Final = LIVING_TOGETHER | _words("cluster psu")
+"""With what a survey draws together, such as a street."""
 FREE: Final = _words("note notes comment comments remark remarks text description narrative memo")
 """What holds free text."""
 AGE: Final = _words("age agep ages alter")

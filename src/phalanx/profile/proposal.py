@@ -4,6 +4,7 @@ table.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from phalanx.errors import SourceError
 from phalanx.profile.choice import method_lines, weighs
 from phalanx.profile.columns import ColumnProfile, words
 from phalanx.profile.dictionary import AGE
+from phalanx.profile.households import proposed
 from phalanx.profile.quoting import quoted
 from phalanx.profile.use import Use
 
@@ -40,6 +42,8 @@ def propose_plan(
             "no column of the table could be a quasi-identifier; each looks like an identifier or"
             " free text, so write the plan by hand."
         )
+    method = method_lines(by_role, use or Use())
+    together = proposed(by_role["drop"], tomllib.loads("\n".join(method)))
     lines = [
         (
             f"# Proposed from {profiles[0].rows} rows. Read every role before you publish: what is"
@@ -59,6 +63,7 @@ def propose_plan(
         "[schema]",
         "# Who a row is about: never published, remembered as a keyed hash only.",
         *(_single("identifier", by_role["identifier"])),
+        *_cluster(together),
         "# What an adversary may know about a person: published as intervals.",
         *_listed("quasi", by_role["quasi"]),
         "# What no person may be linked with.",
@@ -78,7 +83,7 @@ def propose_plan(
         ),
         "keep = []",
         "# Left out.",
-        *_listed("drop", by_role["drop"]),
+        *_listed("drop", [p for p in by_role["drop"] if p is not together]),
     ]
     published = [*by_role["quasi"], *by_role["sensitive"]]
     if gaps := [p for p in published if p.missing]:
@@ -98,7 +103,7 @@ def propose_plan(
     lines += [
         "",
         "[method]",
-        *method_lines(by_role, use),
+        *method,
         "",
         "[publish]",
         'to = "releases/"',
@@ -149,6 +154,16 @@ def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]
     ):  # a table of one attribute still has something that others may know
         by_role["quasi"], by_role["sensitive"] = by_role["sensitive"], []
     return by_role
+
+
+def _cluster(together: ColumnProfile | None) -> list[str]:
+    """Who lives together, where the rows of a household are to count as one."""
+    if together is None:
+        return []
+    return [
+        "# Who lives together: never published; the rows of a household count as one.",
+        *_single("cluster", [replace(together, reason="its name says so")]),
+    ]
 
 
 def _not_applicable(sensitive: Sequence[ColumnProfile]) -> list[str]:

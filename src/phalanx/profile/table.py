@@ -18,6 +18,7 @@ from phalanx.profile.dictionary import (
     FREE,
     HANDLING,
     HOUSEHOLD,
+    LIVING_TOGETHER,
     NUMBER,
     OF_A_SAMPLE,
     OF_A_SURVEY,
@@ -29,6 +30,7 @@ from phalanx.profile.dictionary import (
     WAVE,
     WEIGHT,
 )
+from phalanx.profile.households import cover
 from phalanx.profile.proposal import propose_plan
 
 __all__ = ["ColumnProfile", "profile", "propose_plan"]
@@ -38,6 +40,10 @@ _MOST_TOGETHER: Final = 50
 """So many rows at most have one household's number; what more rows share is an attribute, such as
 its size.
 """
+TOGETHER: Final = (
+    "who lives together: every person is covered alone, and no household as one, unless it is the"
+    " cluster of a plan by mondrian"
+)
 _KNOWN: Final = "others may know it"
 _WEIGHS: Final = "a survey weight: it tells people apart, and mondrian alone weighs rows"
 _ENOUGH: Final = 3
@@ -122,7 +128,7 @@ def profile(
             _over_waves(c, frame, identifier[0], wave) if c.role == "sensitive" else c
             for c in roles
         ]
-    roles = _few(_once(roles, frame))
+    roles = _households(_few(_once(roles, frame)), frame)
     roles = [
         replace(
             c,
@@ -141,6 +147,22 @@ def profile(
         )
         for c in roles
     ]
+
+
+def _households(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
+    """With how many households are alike; not of a panel, in which each wave has its own."""
+    if any(c.role == "wave" for c in columns):
+        return columns
+    of = next((c for c in columns if c.role == "sensitive"), None)
+    values = None if of is None or of.type == "set" else frame[of.name]
+    listed = () if of is None else of.not_applicable
+    found = []
+    for c in columns:
+        if c.reason == TOGETHER and words(c.name) & LIVING_TOGETHER:
+            alike, shared = cover(frame[c.name], values, listed)
+            c = replace(c, alike=alike, shared=shared)
+        found.append(c)
+    return found
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
@@ -293,8 +315,7 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
             name & OF_A_SURVEY
             or (name & WEIGHT and name & OF_A_SAMPLE and column.type == "numeric")
         ),
-        "who lives together: every person is covered alone, and no household as one; if that is meant,"
-        " make one row of each": (
+        TOGETHER: (
             name & HOUSEHOLD
             and name <= HOUSEHOLD | NUMBER
             and column.type in ("numeric", "categorical")
