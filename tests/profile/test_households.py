@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 import phalanx as px
 from naive import households as naive
+from phalanx.errors import PlanError
+from phalanx.plan import Plan
 from phalanx.profile.households import cover
 from phalanx.profile.table import profile, propose_plan
 from phalanx.profile.use import Changes, Use
-
-from phalanx.errors import PlanError
-from phalanx.plan import Plan
 from support.pythons import run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "init.md"

@@ -129,7 +129,8 @@ def test_a_series_of_households_stays_one(plan, tmp_path):
         Plan.read(tmp_path / "plan.toml").publish()
 
 
-def test_households_are_not_published_in_parts(plan, tmp_path):
+@pytest.mark.usefixtures("plan")
+def test_households_are_not_published_in_parts(tmp_path):
     """A table that is larger than the memory is refused."""
     homes().write_parquet(tmp_path / "homes.parquet")
     in_parts = PLAN.replace("homes.csv", "homes.parquet") + 'engine = "out-of-core"\n'

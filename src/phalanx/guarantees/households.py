@@ -121,8 +121,8 @@ class HouseholdDiversity(FromFields):
     def in_words(self, *, sensitive: bool) -> str:
         """The promise as a sentence."""
         return (
-            "Of the households that share their groups, no sensitive value is one of any member's in"
-            f" more than {one_in(self.l)} (household l-diversity)."
+            f"Of the households that share their groups at most {one_in(self.l)} have a member with any"
+            " one sensitive value (household l-diversity)."
         )
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from phalanx.data.households import households_of
 from phalanx.data.not_applicable import is_listed
+from phalanx.errors import SourceError
 from phalanx.exact import exact
 from phalanx.profile.columns import ColumnProfile
 
@@ -23,12 +24,14 @@ def cover(
     >>> cover(pl.Series([1, 1, 2, 2, 3, 4]), pl.Series(list("abbcab")), ())
     (2, 1)
     """
-    if homes.null_count():
+    try:
+        home = households_of(homes)
+    except SourceError:
         return 0, 0
     lacks = np.zeros(len(homes), dtype=np.bool_)
     if values is not None and not_applicable:
         lacks = is_listed(values, not_applicable)
-    rows = pl.DataFrame({"home": households_of(homes), "lacks": lacks}).with_columns(
+    rows = pl.DataFrame({"home": home, "lacks": lacks}).with_columns(
         pl.len().over("home").alias("size"), pl.col("lacks").sum().over("home").alias("lacking")
     )
     kinds = rows.group_by("size", "lacking").agg(pl.col("home").n_unique().alias("homes"))

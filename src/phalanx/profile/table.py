@@ -156,13 +156,13 @@ def _households(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[Colum
     of = next((c for c in columns if c.role == "sensitive"), None)
     values = None if of is None or of.type == "set" else frame[of.name]
     listed = () if of is None else of.not_applicable
-    found = []
-    for c in columns:
-        if c.reason == TOGETHER and words(c.name) & LIVING_TOGETHER:
-            alike, shared = cover(frame[c.name], values, listed)
-            c = replace(c, alike=alike, shared=shared)
-        found.append(c)
-    return found
+
+    def covered(column: ColumnProfile) -> ColumnProfile:
+        alike, shared = cover(frame[column.name], values, listed)
+        return replace(column, alike=alike, shared=shared)
+
+    together = [c.reason == TOGETHER and bool(words(c.name) & LIVING_TOGETHER) for c in columns]
+    return [covered(c) if so else c for c, so in zip(columns, together, strict=True)]
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
