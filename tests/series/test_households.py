@@ -158,5 +158,5 @@ def test_check_says_what_it_would_be(plan):
 def test_adversaries_are_played(plan):
     """Those who look at one release find what they find, as of persons."""
     release = plan.publish()
-    for adversary in (px.Posterior(), px.Extremes(), px.Membership(), px.SinglingOut()):
+    for adversary in (px.Posterior(), px.Extremes(), px.SinglingOut()):
         assert release.attack(adversary) is not None

@@ -6,7 +6,8 @@ room more, and an entry point.
 series; ``parts``: of a release in parts; ``views``: the files as all checks see them.
 
 - Promises about groups: ``k_anonymity``, ``l_diversity`` (``entropy``), ``t_closeness``,
-  ``anatomy``; ``levels``: which ones anybody's table keeps.
+  ``anatomy``; ``households``: whose rows count as one; ``levels``: which ones anybody's table
+  keeps.
 - A room each: ``m_invariance``, ``global_guarantee``, ``slicing``, ``mutual_cover``,
   ``differential_privacy``.
 - Always checked: ``consistency`` and ``truth``; ``strength``: that a promise is one;

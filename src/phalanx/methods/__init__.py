@@ -3,8 +3,9 @@
 one room more, and a line in pyproject.toml.
 
 ``base``: what a method is, and how it is found by name; ``requirement``: what a group must keep;
-``not_applicable``: persons without a sensitive value, in groups of their own; ``weights``: of a
-survey, and who takes them; ``threads``: how many a kernel may use.
+``not_applicable``: persons without a sensitive value, in groups of their own; ``households``: rows
+that count as one; ``weights``: of a survey, and who takes them; ``threads``: how many a kernel may
+use.
 
 - Baselines: ``mondrian``, ``anatomy``.
 - Series: ``m_invariance``, ``global_guarantee``.

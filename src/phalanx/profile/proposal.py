@@ -42,7 +42,7 @@ def propose_plan(
             "no column of the table could be a quasi-identifier; each looks like an identifier or"
             " free text, so write the plan by hand."
         )
-    method = method_lines(by_role, use or Use())
+    method = method_lines(by_role, use)
     together = proposed(by_role["drop"], tomllib.loads("\n".join(method)))
     lines = [
         (

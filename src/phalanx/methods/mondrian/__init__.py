@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mondrian: ``method``, ``offer``, ``kernels``; ``balanced``: groups that tell of no person, for
-global-guarantee too. Its kernels cut for slicing and mutual cover as well.
+global-guarantee too; ``households``: the same of rows that count as one. Its kernels cut for
+slicing and mutual cover as well.
 """
