@@ -46,7 +46,7 @@ def cover(
         .join(kinds, on=["size", "lacking"])
     )
     allowed = (held["homes"] // held["holders"]).to_numpy()
-    return fewest, int(allowed.min(initial=fewest))
+    return fewest, int(allowed.min()) if len(allowed) else fewest
 
 
 def proposed(dropped: Sequence[ColumnProfile], section: Mapping[str, Any]) -> ColumnProfile | None:
