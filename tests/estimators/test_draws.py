@@ -11,11 +11,12 @@ import pytest
 from scipy.special import stdtrit
 
 import phalanx as px
+from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.errors import ReleaseError
 from phalanx.estimators import draws
 from phalanx.estimators.draws import draw
 from phalanx.estimators.pooling import _quantile
-from support.estimator_cases import METHODS, people, published, schema
+from support.estimator_cases import JOBS, METHODS, people, published, schema
 
 TABLE = people()
 
@@ -127,6 +128,44 @@ def test_where_every_value_is_suppressed_none_is_drawn(tmp_path, values) -> None
     assert second.form.table["ill"].null_count() == 40
     (table,) = draw(second, 1, seed=1)
     assert (table.height, table["ill"].null_count(), table["age"].null_count()) == (40, 40, 0)
+
+
+@pytest.mark.parametrize("hierarchy", [None, Prefix((2, 1, 0))])
+def test_a_star_that_is_all_values_is_none(tmp_path, hierarchy) -> None:
+    """Of an attribute that a scheme makes ``*`` for everybody nothing is known: every drawn value is
+    missing, and none is the star or an end of all texts.
+    """
+    scheme = {"age": {"low": 20, "high": 60, "width": 20}, "ward": 1 if hierarchy is None else 2}
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(400)],
+            "ward": ["a1", "a2", "b1", "b2"] * 100,
+            "ill": ["flu", "gout"] * 200,
+        }
+    )
+    of = px.Schema(
+        quasi=["age", "ward"],
+        sensitive="ill",
+        hierarchies={} if hierarchy is None else {"ward": hierarchy},
+    )
+    method = px.SafeSampling(
+        epsilon=4, delta="7/10", k=2, beta="3/4", scheme=scheme, allow_empty=True
+    )
+    release = published(method, frame, tmp_path, of)
+    assert release.form.table["ward"].unique().to_list() == ["*"]
+    (table,) = draw(release, 1, seed=1)
+    assert 0 < table.height == table["ward"].null_count()
+
+
+def test_a_star_beside_values_is_one_of_them(tmp_path) -> None:
+    """Where a star stands beside nodes of a tree, what is drawn for it is a leaf or missing."""
+    frame = pl.DataFrame({"job": ["judge", "farmer"] * 200, "ill": ["flu", "gout"] * 200})
+    of = px.Schema(quasi=["job"], sensitive="ill", hierarchies={"job": JOBS})
+    method = px.SafeSampling(
+        epsilon=4, delta="7/10", k=2, beta="3/4", scheme={"job": 2}, allow_empty=True
+    )
+    (table,) = draw(published(method, frame, tmp_path, of), 1, seed=1)
+    assert set(table["job"].drop_nulls()) == {"judge", "clerk", "farmer", "sailor"}
 
 
 def test_what_cannot_be_drawn(drawn) -> None:

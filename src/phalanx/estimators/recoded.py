@@ -94,18 +94,18 @@ def _top(attribute: PublishedAttribute, recoding: Mapping[str, Any]) -> int:
 
 
 def _nodes(attribute: PublishedAttribute, nodes: pl.Series, recoding: Mapping[str, Any]) -> Ends:
-    """Nodes of a hierarchy, of which ``*`` is all values, the missing one among them; without a
-    hierarchy values, or ``*`` for all.
+    """Nodes of a hierarchy, of which ``*`` is all values, the missing one among them, and no value
+    itself; without a hierarchy values, or ``*`` for all.
     """
     null = nodes.is_null().to_numpy()
     root = (nodes == "*").fill_null(value=False).to_numpy() & (recoding.get("level") != 0)
     kind = (attribute.hierarchy or {}).get("kind")
+    nodes = nodes.set(pl.Series(root), None)
     low, high = nodes, nodes
     if kind == "tree":
         ends = {
             node: node_ends(attribute, node) or (node, node)
             for node in nodes.drop_nulls().unique().to_list()
-            if node != "*"
         }
         low, high = (
             nodes.replace_strict(
