@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of other tools, and what pycanon says of them, as JSON on standard output. Runs in an
+"""The table of another tool, and what pycanon says of it, as JSON on standard output. Runs in an
 environment of its own, and imports nothing of ours.
 
 ENVIRONMENT/bin/python experiments/head_to_head/theirs.py FOLDER
@@ -70,6 +70,11 @@ def by_synthesizer(table, asked, folder):
     return generator.synthetic_dataset.astype(str)
 
 
+def given(_, __, folder):
+    """A table that was made before."""
+    return pd.read_csv(folder / "given.csv", dtype=str)
+
+
 def levels_of(made, asked):
     """The k and distinct l of a table, by pycanon."""
     quasi, sensitive = asked["quasi"], asked["sensitive"]
@@ -79,23 +84,25 @@ def levels_of(made, asked):
     ]
 
 
-MADE = {"anonypyx": by_anonypyx, "anjana": by_anjana, "synthesizer": by_synthesizer}
+MADE = {
+    "anonypyx": by_anonypyx,
+    "anjana": by_anjana,
+    "synthesizer": by_synthesizer,
+    "given": given,
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     np.set_printoptions(legacy="1.25")  # DataSynthesizer reads back what numpy 1 printed
     here = Path(sys.argv[1])
     question = json.loads((here / "asked.json").read_text(encoding="utf-8"))
-    answer = []
     with contextlib.redirect_stdout(sys.stderr):
         source = pd.read_csv(here / "table.csv")
-        for one in question:
-            np.random.seed(1)  # noqa: NPY002, theirs draw by it
-            began = time.process_time()
-            made = MADE[one["tool"]](source.copy(), one, here)
-            seconds = time.process_time() - began
-            made.to_csv(here / one["to"], index=False)
-            grouped = one["tool"] != "synthesizer"
-            levels = levels_of(made, one) if grouped else None
-            answer.append({"seconds": seconds, "levels": levels})
-    print(json.dumps(answer))
+        np.random.seed(1)  # noqa: NPY002, theirs draw by it
+        began = time.process_time()
+        made = MADE[question["tool"]](source, question, here)
+        seconds = time.process_time() - began
+        made.to_csv(here / "made.csv", index=False)
+        grouped = question["tool"] != "synthesizer"
+        levels = levels_of(made, question) if grouped else None
+    print(json.dumps({"seconds": seconds, "levels": levels}))

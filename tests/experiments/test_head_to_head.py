@@ -1,44 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The head to head reads what other tools publish as they mean it."""
+"""The head to head reads what other tools publish as they mean it, waits for none longer than it
+said, and rebuilds what ARX publishes.
+"""
 
-import importlib.util
 import sys
+from importlib import import_module
 
 import polars as pl
 import pytest
 
 from support.scripts import EXPERIMENTS, run_script
 
+FOLDER = EXPERIMENTS / "head_to_head"
+PARTS = ("head_to_head", "peers", "arx")
+
 
 @pytest.fixture(scope="module")
-def script():
-    """The script as a module."""
-    path = EXPERIMENTS / "head_to_head" / "head_to_head.py"
-    spec = importlib.util.spec_from_file_location("head_to_head", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up by name
-    spec.loader.exec_module(module)
-    return module
+def scripts():
+    """The script and its two parts as modules, by name."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(FOLDER)
+        for name in PARTS:
+            patched.delitem(sys.modules, name, raising=False)
+        yield {name: import_module(name) for name in PARTS}
+        for name in PARTS:
+            patched.delitem(sys.modules, name, raising=False)
 
 
-def test_a_cell_stands_for_its_values(script, tmp_path):
+@pytest.fixture
+def script(scripts):
+    """The script."""
+    return scripts["head_to_head"]
+
+
+@pytest.fixture
+def peers(scripts):
+    """What reads other tools."""
+    return scripts["peers"]
+
+
+@pytest.fixture
+def arx(scripts):
+    """What rebuilds ARX's solutions."""
+    return scripts["arx"]
+
+
+def test_a_cell_stands_for_its_values(peers, tmp_path):
     """A label covers its leaves that occur, a set its members, an interval what lies in it."""
     table = pl.DataFrame({"age": [20, 23, 31], "race": ["a", "b", "c"]})
     (tmp_path / "age.csv").write_text("20;20-24;*\n21;20-24;*\n23;20-24;*\n31;30-34;*\n")
     (tmp_path / "race.csv").write_text("a;ab;*\nb;ab;*\nc;c or d;*\nd;c or d;*\n")
-    age, race = (script.labels_of(table, n, tmp_path / f"{n}.csv") for n in ("age", "race"))
-    assert script.cell("20-24", age) == [20, 23]
-    assert script.cell("21-31", age) == [23, 31]
-    assert script.cell("23", age) == [23]
-    assert script.cell("*", age) == [20, 23, 31]
-    assert script.cell("ab", race) == script.cell("a,b", race) == ["a", "b"]
-    assert script.cell("c or d", race) == ["c"]
+    age, race = (peers.labels_of(table, n, tmp_path / f"{n}.csv") for n in ("age", "race"))
+    assert peers.cell("20-24", age) == [20, 23]
+    assert peers.cell("21-31", age) == [23, 31]
+    assert peers.cell("23", age) == [23]
+    assert peers.cell("*", age) == [20, 23, 31]
+    assert peers.cell("ab", race) == peers.cell("a,b", race) == ["a", "b"]
+    assert peers.cell("c or d", race) == ["c"]
 
 
-def test_a_cell_that_stands_for_nothing_is_an_error(script):
+def test_a_cell_that_stands_for_nothing_is_an_error(peers):
     """A text that is no label, set or interval is not passed over."""
     with pytest.raises(ValueError, match="could not convert"):
-        script.cell("nobody", {"*": [1, 2]})
+        peers.cell("nobody", {"*": [1, 2]})
 
 
 def test_only_rows_that_stand_alone_are_found(script):
@@ -48,6 +72,70 @@ def test_only_rows_that_stand_alone_are_found(script):
     table = pl.DataFrame({"a": [1, 1, 2, 3, 4], "b": ["x", "x", "y", "z", None]})
     drawn = pl.DataFrame({"a": [1, 2, 2, 4, 9], "b": ["x", "y", "y", None, "z"]})
     assert script.found(table, drawn) == pytest.approx(2 / 3)
+
+
+HIERARCHIES = {
+    "age": "1;1-2;*\n2;1-2;*\n3;3-4;*\n4;3-4;*\n",
+    "education": "a;x;*\nb;x;*\n",
+    "sex": "f;*\nm;*\n",
+}
+
+
+def test_a_solution_of_arx_is_rebuilt(arx, tmp_path, monkeypatch):
+    """Labels of their level; groups that are too small are suppressed, and lose everything."""
+    files = {}
+    for name, text in HIERARCHIES.items():
+        files[name] = tmp_path / name
+        files[name].write_text(text)
+    table = pl.DataFrame(
+        {
+            "sex": ["f", "f", "f", "m"],
+            "age": [1, 2, 1, 4],
+            "education": ["a", "b", "a", "a"],
+            "occupation": ["s", "t", "s", "s"],
+        }
+    )
+    monkeypatch.setattr(arx, "QUASI", ("sex", "age", "education"))
+    solution = arx.Solution((0, 1, 1), lambda counts: sum(counts) >= 2, ())
+    made, loss = arx.rebuilt(table, solution, files)
+    assert made.rows() == [("f", "1-2", "x", "s"), ("f", "1-2", "x", "t"), ("f", "1-2", "x", "s")]
+    assert loss == pytest.approx([1.0, 0.5, 0.25])
+    diverse = arx.Solution((0, 1, 1), lambda counts: arx.recursive(counts, c=2, l=2), ())
+    assert arx.rebuilt(table, diverse, files)[0].is_empty()
+    assert arx.recursive([3, 1, 1, 1, 1]) and not arx.recursive([4, 1, 1, 1, 1])
+
+
+def test_what_takes_too_long_is_told(peers, script, tmp_path):
+    """A tool that does not come to an end in its time has a line that says so; one that fails says
+    its last words.
+    """
+    slow, failing = tmp_path / "slow", tmp_path / "failing"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    failing.write_text("#!/bin/sh\necho out of memory >&2; exit 1\n")
+    answers = []
+    for tool in (slow, failing):
+        tool.chmod(0o755)
+        table = pl.DataFrame({"age": [1, 2]})
+        asked = {"x": {"tool": "x"}}
+        answers += peers.theirs(table, asked, tool, {}, tmp_path, 0.001)
+    assert answers == [("x", "not made within 0.001 minutes"), ("x", "not made: out of memory")]
+    line = script.row(table, table, ["age"], *answers[0])
+    assert line.startswith("| x | not made within 0.001 minutes |")
+    assert line.count("|") == len(script.HEADER) + 1
+
+
+def test_the_tables_go_where_the_marks_are(script, tmp_path):
+    """A page with marks has the tables between them, and one without stays as it is."""
+    page = tmp_path / "page.md"
+    for text in (
+        "a\n",
+        "a\n<!-- printed by experiments/head_to_head/head_to_head.py -->\n<!-- end -->\nb\n",
+    ):
+        page.write_text(text)
+        script.written(page, "| new |")
+        script.written(page, "| new |")
+        assert page.read_text().count("| new |") == text.count("printed")
+    assert page.read_text().endswith("| new |\n\n<!-- end -->\nb\n")
 
 
 def test_no_data_is_said():
