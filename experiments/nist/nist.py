@@ -9,12 +9,15 @@ columns, which SDNist judges: NIST's feature set "demographic-focused", of 2019.
 environment of its own, which the first run makes, or by the Python that ``--sdnist`` names.
 ``--write`` puts the tables into the pages and the labels beside the plans, ``--keep`` makes an
 entry for NIST's archive, tables included, and with ``--reports`` SDNist's whole reports as well.
+What SDNist says of a table is kept there as soon as it says it, so that the same command goes on
+where it was ended.
 """
 
 import argparse
 import csv
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -45,6 +48,14 @@ HEADER = (
     "made by", "rows", "K-marginal", "as a sample of", "pMSE", "impossible: age", "housing",
     "unique matches",
 )  # fmt: skip
+COLUMNS = (
+    "library name", "algorithm name", "algorithm type", "target dataset", "feature set name",
+    "feature space size", "features list", "privacy category", "privacy label detail", "epsilon",
+    "delta", "variant label", "variant label detail", "research papers", "data path",
+    "labels path", "report path", "team", "submission number", "submission timestamp",
+    "quasi identifiers subset", "deid data id",
+)  # fmt: skip
+"""Those of the index of NIST's archive, in its order; team, submission and time are left empty."""
 PROMISES = {
     "mondrian": "k-anonymity, with l each value at most 1/l of a group (Mondrian)",
     "anatomy": "each sensitive value at most 1/l of a bucket (Anatomy)",
@@ -66,9 +77,11 @@ def people(folder: Path, year: int) -> pl.DataFrame:
 
 
 def as_nist(table: pl.DataFrame) -> pl.DataFrame:
-    """A table in NIST's codes again."""
+    """A table in NIST's codes again. A number with a fraction was drawn from a cell of a grid, and
+    is the whole number at which its part of the cell begins.
+    """
     numbers = [
-        pl.col(n).cast(pl.Float64).round().cast(int).cast(pl.String) for n in ("AGEP", "EDU")
+        pl.col(n).cast(pl.Float64).floor().cast(int).cast(pl.String) for n in ("AGEP", "EDU")
     ]
     return (
         table.with_columns(numbers).with_columns(pl.col("EDU").replace("0", "N")).select(FEATURES)
@@ -107,6 +120,11 @@ def drawn(folder: Path, place: Path) -> Iterator[tuple[str, str, pl.DataFrame]]:
         yield plan.stem, named(plan), release.draw(1, seed=1)[0]
 
 
+def sha1(table: bytes) -> str:
+    """By what NIST's archive names a table."""
+    return hashlib.sha1(table, usedforsecurity=False).hexdigest()
+
+
 def labels_of(plan: Path, table: bytes) -> dict[str, str]:
     """What NIST's archive wants to know of a table."""
     method = tomllib.loads(plan.read_text(encoding="utf-8"))["method"]
@@ -125,12 +143,21 @@ def labels_of(plan: Path, table: bytes) -> dict[str, str]:
         "feature set name": "demographic-focused",
         "features list": ", ".join(FEATURES),
         "quasi identifiers subset": ", ".join(f for f in FEATURES if f != "PINCP_DECILE"),
-        "deid data id": hashlib.sha1(table, usedforsecurity=False).hexdigest(),
+        "deid data id": sha1(table),
     }
 
 
-def entry(to: Path, files: Path, *, tables: bool) -> None:
-    """The labels of every plan's table, the index of them all, and the tables themselves."""
+def space(excerpts: Path) -> int:
+    """How many different rows there could be, by NIST's dictionary."""
+    words = json.loads((excerpts / "data_dictionary.json").read_text(encoding="utf-8"))
+    domains = [words[feature]["values"] for feature in FEATURES]
+    return math.prod(d["max"] - d["min"] + 1 if "min" in d else len(d) for d in domains)
+
+
+def entry(to: Path, files: Path, size: int, *, tables: bool) -> None:
+    """The labels of every plan's table, the index of them all, and the tables themselves; ``size``
+    is that of the space of features.
+    """
     index = []
     for plan in plans():
         at = to / plan.relative_to(HERE)
@@ -146,10 +173,10 @@ def entry(to: Path, files: Path, *, tables: bool) -> None:
             f"{kind} path": str(at.with_suffix(end).relative_to(to))
             for kind, end in (("data", ".csv"), ("labels", ".json"))
         }
-        index.append(labels | paths | {"report path": str(report(plan))})
+        rest = {"report path": str(report(plan)), "feature space size": size}
+        index.append({"": len(index)} | labels | paths | rest)
     with (to / "index.csv").open("w", encoding="utf-8", newline="") as file:
-        columns = dict.fromkeys(key for row in index for key in row)
-        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
+        writer = csv.DictWriter(file, ["", *COLUMNS], restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(index)
 
@@ -160,25 +187,31 @@ def report(plan: Path) -> Path:
 
 
 def judge(python: Path, files: Path, excerpts: Path, data: Path, reports: Mapping[str, str],
-          tables: Sequence[str]) -> dict[str, Any]:  # fmt: skip
-    """What SDNist says of each table."""
+          tables: Sequence[str], kept: Path | None) -> dict[str, Any]:  # fmt: skip
+    """What SDNist says of each table; what was said before of the same bytes is read from ``kept``,
+    and what is new is written there.
+    """
     theirs = files / "diverse_communities_data_excerpts"
     (theirs / "massachusetts").mkdir(parents=True)
     for name in NEEDED:
         shutil.copy(excerpts / name, theirs / name)
     shutil.copy(data / "nist_ma2019.csv", theirs / "massachusetts" / "ma2019.csv")
-    asked = {"excerpts": str(theirs), "tables": list(tables), "reports": dict(reports)}
+    ids = {name: sha1((files / f"{name}.csv").read_bytes()) for name in tables}
+    there = kept is not None and kept.is_file()
+    before = json.loads(kept.read_text(encoding="utf-8")) if kept and there else {}
+    new = [name for name in tables if ids[name] not in before]
+    asked = {"excerpts": str(theirs), "tables": new, "reports": dict(reports)}
     (files / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
-    ran = subprocess.run(
-        [python, HERE / "theirs.py", files],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        env=os.environ | {"MPLBACKEND": "Agg"},
-    )
+    command = [python, HERE / "theirs.py", files]
+    set_up = os.environ | {"MPLBACKEND": "Agg"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=set_up) as ran:
+        for name, line in zip(new, ran.stdout or (), strict=False):
+            before[ids[name]] = json.loads(line)
+            if kept is not None:
+                kept.write_text(json.dumps(before, indent=1) + "\n", encoding="utf-8")
     if ran.returncode:
         raise SystemExit("SDNist failed; what it said stands above.")
-    return dict(json.loads(ran.stdout.splitlines()[-1]))
+    return {name: before[ids[name]] for name in tables}
 
 
 def row(name: str, figures: Mapping[str, Any]) -> str:
@@ -257,15 +290,16 @@ def main() -> None:
             as_nist(table).write_csv(files / f"{file}.csv")
             names[file] = name
         if given.write:
-            entry(HERE, files, tables=False)
+            entry(HERE, files, space(excerpts), tables=False)
         if given.keep:
-            entry(given.keep, files, tables=True)
+            entry(given.keep, files, space(excerpts), tables=True)
         reports = (
             {plan.stem: str(given.keep.resolve() / report(plan)) for plan in plans()}
             if given.keep and given.reports
             else {}
         )
-        found = judge(python, files, excerpts, Path(data), reports, list(names))
+        kept = given.keep / "judged.json" if given.keep else None
+        found = judge(python, files, excerpts, Path(data), reports, list(names), kept)
     published = json.loads((HERE / "published.json").read_text(encoding="utf-8"))
     ours = [row(name, found[file]) for file, name in names.items()]
     theirs = [row(report["made by"], report) for report in published]

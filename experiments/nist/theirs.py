@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What SDNist says of each table, as JSON on standard output. Runs in an environment of its own,
-and imports nothing of ours.
+"""What SDNist says of each table, a line of JSON on standard output as soon as it is said. Runs in
+an environment of its own, and imports nothing of ours.
 
     ENVIRONMENT/bin/python experiments/nist/theirs.py FOLDER
 
@@ -37,8 +37,8 @@ def judged(table, excerpts, folder, samples):
     score = KMarginal(dataset.d_target_data, dataset.d_synthetic_data, [])
     score.compute_score()
     k_marginal = int(score.score)
+    np.random.seed(1)  # noqa: NPY002 (SDNist draws its samples by pandas; each table for itself)
     if not samples:
-        np.random.seed(1)  # noqa: NPY002 (SDNist draws its samples by pandas)
         samples.update(kmarginal_subsamples(dataset, KMarginal, [])[0])
     propensity = PropensityMSE(
         dataset.t_target_data, dataset.t_synthetic_data, folder, dataset.features
@@ -68,18 +68,18 @@ def main():
     """Judge all tables of the folder."""
     folder = Path(sys.argv[1])
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
-    excerpts, found, samples = Path(asked["excerpts"]), {}, {}
+    excerpts, samples, answers = Path(asked["excerpts"]), {}, sys.stdout
     (folder / "work").mkdir()
     with contextlib.redirect_stdout(sys.stderr):  # SDNist and its parts print
         for name in asked["tables"]:
-            found[name] = judged(folder / f"{name}.csv", excerpts, folder / "work", samples)
-            print(f"{name}: {found[name]}")
+            found = judged(folder / f"{name}.csv", excerpts, folder / "work", samples)
+            print(json.dumps(found), file=answers, flush=True)
+            print(f"{name}: {found}")
         for name, to in asked["reports"].items():
             labels = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["labels"]
             Path(to).mkdir(parents=True)
             table = folder / f"{name}.csv"
             run(table, Path(to), TestDatasetName.ma2019, excerpts, labels, show_report=False)
-    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ def test_a_table_comes_back_in_nists_codes(script, tmp_path):
     table = script.people(tmp_path, 2019)
     assert table["EDU"].to_list() == [0, 2]
     assert script.as_nist(table).equals(codes)
-    drawn = table.with_columns(AGEP=pl.lit(3.4), EDU=pl.lit(0.3))
-    assert script.as_nist(drawn).select("AGEP", "EDU").rows() == [("3", "N")] * 2
+    drawn = table.with_columns(AGEP=pl.lit(99.9), EDU=pl.lit(0.3))
+    assert script.as_nist(drawn).select("AGEP", "EDU").rows() == [("99", "N")] * 2
 
 
 def test_each_plan_is_one_and_has_its_labels(script):
@@ -61,6 +61,48 @@ def test_each_plan_is_one_and_has_its_labels(script):
         assert labels["algorithm name"] == plan.method().name
         assert f"{labels['algorithm name']}, {labels['variant label']}" == script.named(path)
     assert len(index) == len(plans)
+
+
+def test_the_index_is_that_of_the_archive(script):
+    """Its columns are those of the archive's own index, the first without a name."""
+    with (FOLDER / "index.csv").open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["", *script.COLUMNS]
+    assert [row[0] for row in rows] == [str(i) for i in range(len(rows))]
+    assert {row[header.index("feature space size")] for row in rows} == {"227026800"}
+
+
+def test_a_run_that_was_ended_goes_on(script, tmp_path):
+    """What was said of a table before is not asked again, unless the table is another one."""
+    for name in script.NEEDED:
+        place = tmp_path / "excerpts" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("{}")
+    (tmp_path / "nist_ma2019.csv").touch()
+    judge = tmp_path / "judge"
+    judge.write_text(
+        f"#!{sys.executable}\nimport json, pathlib, sys\n"
+        "tables = json.loads((pathlib.Path(sys.argv[2]) / 'asked.json').read_text())['tables']\n"
+        "for name in tables[:2]:\n    print(json.dumps({'asked': tables}), flush=True)\n"
+        "sys.exit(len(tables) > 2)\n"
+    )
+    judge.chmod(0o755)
+
+    def run(place, **contents):
+        files = tmp_path / place
+        files.mkdir()
+        for name, text in contents.items():
+            (files / f"{name}.csv").write_text(text)
+        kept = tmp_path / "judged.json"
+        given = (judge, files, tmp_path / "excerpts", tmp_path, {}, list(contents), kept)
+        return script.judge(*given)
+
+    with pytest.raises(SystemExit):
+        run("first", a="1", b="2", c="3")
+    second = run("second", a="1", b="2", c="3")
+    assert second["a"] == {"asked": ["a", "b", "c"]}
+    assert second["c"] == {"asked": ["c"]}
+    assert run("third", a="1", b="4", c="3")["b"] == {"asked": ["b"]}
 
 
 def test_no_table_of_persons_is_kept():
