@@ -135,6 +135,20 @@ def test_readings(data):
     assert all(cell.startswith("0, ") for row in rows for cell in row[3:6])
 
 
+def test_figure_1():
+    """Needs no data. Ours is what a stack and all attributes give by strict cuts, where nothing
+    weighs by rows; the order of buckets changes nothing there; and one split makes fewer buckets.
+    """
+    ran = run_script("slicing/figure_1.py", "--tables", 12, "--rows", 12, data=None)
+    assert ran.returncode == 0, ran.stderr
+    (rows,) = tables_of(ran.stdout).values()
+    made = {tuple(row[1:4]): float(row[4]) for row in rows}
+    assert len(made) == 10
+    strict = {key[1:]: buckets for key, buckets in made.items() if key[0] == "strict"}
+    assert strict["ours, as it is", "all"] == strict["stack", "all"] == strict["queue", "all"]
+    assert strict["queue", "one"] < strict["queue", "all"]
+
+
 @pytest.mark.parametrize(
     "script",
     ["columns.py", "cuts.py", "learners.py", "learning.py", "membership.py", "readings.py"],
