@@ -113,6 +113,21 @@ def kept(place: Path) -> list[dict[str, Any]]:
     return [json.loads(at.read_text(encoding="utf-8")) for at in found if at.is_file()]
 
 
+def counted(papers: Sequence[dict[str, Any]]) -> list[str]:
+    """How many claims there are, hold, do not hold, and are not made, and how many minutes all of
+    it took.
+    """
+    figures = [figure for paper in papers for figure in paper["figures"]]
+    verdicts = Counter(claim["verdict"] for figure in figures for claim in figure["claims"])
+    return [
+        str(verdicts.total()),
+        str(verdicts[VERDICTS[True]]),
+        str(verdicts[VERDICTS[False]]),
+        str(sum(len(paper["not_made"]) for paper in papers)),
+        f"{sum(figure['seconds'] for figure in figures) / 60:.1f}",
+    ]
+
+
 def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The lines of the whole page."""
     yield from (
@@ -132,16 +147,8 @@ def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
         row("---", "---", *["---:"] * 5),
     )
     for paper in papers:
-        counted = Counter(c["verdict"] for f in paper["figures"] for c in f["claims"])
-        yield row(
-            paper["title"].split(",")[0],
-            paper["variant"],
-            counted.total(),
-            counted[VERDICTS[True]],
-            counted[VERDICTS[False]],
-            len(paper["not_made"]),
-            f"{sum(figure['seconds'] for figure in paper['figures']) / 60:.1f}",
-        )
+        yield row(paper["title"].split(",")[0], paper["variant"], *counted([paper]))
+    yield row("all", "", *counted(papers))
     yield ""
     if len(papers) < len(FOLDERS):
         yield from (f"Not measured yet: {len(FOLDERS) - len(papers)} of {len(FOLDERS)} papers.", "")

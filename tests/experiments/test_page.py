@@ -147,12 +147,16 @@ def whole(figure):
 
 
 def test_the_page_counts_verdicts(scripts, tmp_path):
-    """The first table says of each paper how many claims hold, and how many do not."""
+    """The first table says of each paper and of all how many claims hold, how many do not, and how
+    many minutes it took.
+    """
     figures = [
         scripts.page._figure(made_up(scripts, f), tmp_path / "p", quick=False) for f in (0, 2, 3)
     ]
-    text = "\n".join(scripts.page.page([whole(figures[0]) | {"figures": figures}]))
-    assert "| A paper | quick | 3 | 2 | 1 | 1 | 0.0 |" in text
+    paper = whole(figures[0]) | {"figures": [f | {"seconds": 90} for f in figures]}
+    text = "\n".join(scripts.page.page([paper] * 2))
+    assert text.count("| A paper | quick | 3 | 2 | 1 | 1 | 4.5 |") == 2
+    assert "| all |  | 6 | 4 | 2 | 2 | 9.0 |" in text
     assert "- **Table 1**: a list" in text
 
 
