@@ -56,7 +56,7 @@ HEADER = (
     "k, l by ours", "by pycanon", "greatest share",
 )  # fmt: skip
 FEW = ("other people", "mondrian, k", "anonypyx, k = 10 ", "anjana, k = 10 ", "anatomy", "slicing",
-       "m-invariance", "mutual cover", "safe sampling", "global guarantee, l = 3,",
+       "m-invariance", "mutual cover", "safe sampling", "global guarantee",
        "DataSynthesizer")  # fmt: skip
 """How the lines of the short table begin."""
 
