@@ -111,8 +111,8 @@ tables: $(VENV)/.locked  ## what each experiment prints by itself, one after the
 judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py
 
-peers: $(VENV)/.locked  ## all methods beside anonypyx, anjana and a synthesizer on one table; needs PHALANX_DATA
-	@$(BIN)/python experiments/head_to_head/head_to_head.py
+peers: $(VENV)/.locked  ## all methods beside anonypyx, anjana, a synthesizer and ARX's solutions on one table; needs PHALANX_DATA (PEERS=--write: into the pages)
+	@$(BIN)/python experiments/head_to_head/head_to_head.py $(PEERS)
 
 nist: $(VENV)/.locked  ## NIST's judge on draws of all methods; needs PHALANX_DATA and NIST='--excerpts FOLDER' (--write: into the pages)
 	@$(BIN)/python experiments/nist/nist.py $(NIST)
