@@ -136,22 +136,51 @@ def propensity(one: Coded, other: Coded) -> float:
     0 where the tables cannot be told apart, 1/4 where every row can. Rows of the larger table weigh
     less, so that both weigh the same.
     """
-    columns = [np.ones(len(next(iter(one.values()))) + len(next(iter(other.values()))))]
+    n, others = (len(next(iter(table.values()))) for table in (one, other))
+    codes = [np.zeros(n + others, dtype=np.int64)]  # what all rows share
     for name in one:
-        both = np.concatenate([one[name], other[name]])
-        columns += [(both == code).astype(np.float64) for code in np.unique(both)[1:]]
-    design = np.stack(columns, axis=1)
-    n = len(next(iter(one.values())))
-    target = np.concatenate([np.zeros(n), np.ones(len(design) - n)])
-    weight = np.where(target == 1, 0.5 / max(len(design) - n, 1), 0.5 / max(n, 1)) * len(design)
-    beta = np.zeros(design.shape[1])
+        values = np.concatenate([one[name], other[name]])
+        codes.append(np.unique(values, return_inverse=True)[1].astype(np.int64))
+    sizes = [int(code.max()) + 1 for code in codes]
+    ends = np.cumsum([0, *sizes])
+    estimated = np.concatenate([[True], *([False] + [True] * (size - 1) for size in sizes[1:])])
+    target = np.repeat([0.0, 1.0], [n, others])
+    weight = np.repeat([0.5 / max(n, 1), 0.5 / max(others, 1)], [n, others]) * (n + others)
+    beta = np.zeros(ends[-1])
     for _ in range(_ROUNDS):
-        p = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
-        curve = weight * p * (1 - p)
-        hessian = (design * curve[:, None]).T @ design + _RIDGE * np.eye(len(beta))
-        step = np.linalg.solve(hessian, design.T @ (weight * (target - p)) - _RIDGE * beta)
-        beta = beta + step
+        p = _probability(beta, codes, ends)
+        slope = _by_value(weight * (target - p), codes, sizes) - _RIDGE * beta
+        hessian = _by_pair(weight * p * (1 - p), codes, ends) + _RIDGE * np.eye(len(beta))
+        step = np.linalg.solve(hessian[np.ix_(estimated, estimated)], slope[estimated])
+        beta[estimated] += step
         if np.abs(step).max() < 1e-8:
             break
-    p = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
+    p = _probability(beta, codes, ends)
     return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
+
+
+def _probability(beta: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
+    """How probably each row is of the other table, shape (n,)."""
+    sums = np.sum([beta[end + code] for end, code in zip(ends, codes, strict=False)], axis=0)
+    probability: Floats = 1 / (1 + np.exp(-np.clip(sums, -30, 30)))
+    return probability
+
+
+def _by_value(of_rows: Floats, codes: Sequence[Ints], sizes: Sequence[int]) -> Floats:
+    """What the rows of each value add up to, one attribute after the other."""
+    parts = [np.bincount(c, of_rows, size) for c, size in zip(codes, sizes, strict=True)]
+    return np.concatenate(parts)
+
+
+def _by_pair(of_rows: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
+    """The same of the rows that have two values, so that no table of all rows and all values is
+    made.
+    """
+    sums = np.zeros((ends[-1], ends[-1]))
+    for i, j in itertools.combinations_with_replacement(range(len(codes)), 2):
+        rows, columns = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
+        wide = ends[j + 1] - ends[j]
+        cells = np.bincount(codes[i] * wide + codes[j], of_rows, (ends[i + 1] - ends[i]) * wide)
+        sums[rows, columns] = cells.reshape(-1, wide)
+        sums[columns, rows] = sums[rows, columns].T
+    return sums
