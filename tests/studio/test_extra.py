@@ -3,6 +3,7 @@
 listens to this machine alone.
 """
 
+import ast
 import re
 import socket
 from importlib.metadata import distribution, requires
@@ -56,6 +57,20 @@ def test_nothing_is_built_or_loaded_from_elsewhere() -> None:
     for page in (files("phalanx.studio") / "templates").iterdir():
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"""(src|href|action|hx-get|hx-post)=["']?(https?:)?//""", text), page
+
+
+def test_it_uses_what_anybody_may_use() -> None:
+    """No part of another room whose name says that it is that room's alone."""
+    studio = Path(phalanx.__file__).parent / "studio"
+    names = [
+        name
+        for file in studio.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("phalanx")
+        for name in (*str(node.module).split("."), *(alias.name for alias in node.names))
+    ]
+    assert len(names) > 100
+    assert [name for name in names if name.startswith("_")] == []
 
 
 def test_nothing_imports_it() -> None:
