@@ -163,7 +163,7 @@ def test_how_an_answer_looks(mondrian) -> None:
     )
     assert "&lt;b&gt;" in found._repr_html_() and "(model)" in found._repr_html_()
     said = found.to_json()
-    assert list(said) == ["query", "by", "level", "model", "figures", "notes"]
+    assert list(said) == ["query", "by", "level", "model", "figures", "notes", "weight"]
     assert said["figures"][0] == {
         "low": 0,
         "high": 0,

@@ -23,6 +23,8 @@ LEAST: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "entropy-l-diversity": ({"l": 1}, {"l": "1.1"}),
     "recursive-l-diversity": ({"c": 2, "l": 1}, {"c": 2, "l": 2}),
     "t-closeness": ({"t": 1}, {"t": "0.9"}),
+    "household-k-anonymity": ({"k": 1}, {"k": 2}),
+    "household-l-diversity": ({"l": 1}, {"l": "1.1"}),
     "m-uniqueness": ({"m": 1}, {"m": 2}),
     "m-invariance": ({"m": 1}, {"m": 2}),
     "global-guarantee": ({"l": 2, "protected": []}, {"l": 2, "protected": ["flu"]}),
