@@ -18,6 +18,7 @@ import phalanx as px
 from naive import households as naive
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
+from phalanx.guarantees.consistency.check import _promise_faults
 from phalanx.guarantees.households import HouseholdAnonymity, HouseholdDiversity
 from phalanx.guarantees.registry import from_parameters
 from phalanx.release.evidence.evidence import Evidence
@@ -156,3 +157,15 @@ def test_a_wrong_figure_is_refused(wrong):
         HouseholdAnonymity(k=wrong)
     with pytest.raises(PlanError):
         HouseholdDiversity(l=0.5 if wrong == 1.5 else wrong)
+
+
+def test_a_release_that_only_says_household_is_found():
+    """The files alone show it: no promise of households stands in its manifest."""
+    table = pl.DataFrame({"home": [i // 2 for i in range(24)], "age": range(24)})
+    release = px.publish(table, px.Schema(cluster="home", quasi=["age"]), px.Mondrian(k=3))
+    plain = [g for g in release.manifest.guarantees if "household" not in g["name"]]
+    boast = release.manifest.model_copy(update={"guarantees": plain})
+    assert list(_promise_faults(SimpleNamespace(manifest=release.manifest))) == []
+    assert list(_promise_faults(SimpleNamespace(manifest=boast))) == [
+        "it says that it covers each household, and promises nothing of one"
+    ]

@@ -35,6 +35,7 @@ class HouseholdAnonymity(FromFields):
     name: ClassVar[str] = "household-k-anonymity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("records",)
+    of_households: ClassVar[bool] = True
     k: int
 
     def __post_init__(self) -> None:
@@ -78,6 +79,7 @@ class HouseholdDiversity(FromFields):
     name: ClassVar[str] = "household-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_households: ClassVar[bool] = True
     l: Number
 
     def __post_init__(self) -> None:

@@ -3,13 +3,14 @@
 checked.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.errors import PlanError
+from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import exact
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.files import file_faults, hidden
@@ -17,6 +18,7 @@ from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.consistency.weights import weight_faults
+from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.evidence.evidence import Evidence
@@ -240,8 +242,12 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
 
 
 def _promise_faults(release: Release) -> Iterator[str]:
-    """A promise that says another number than the method's own parameter of that name."""
-    method = release.manifest.method
+    """A promise that says another number than the method's own parameter of that name, and a
+    release that says that it covers households and promises nothing of them.
+    """
+    method, promises = release.manifest.method, release.manifest.guarantees
+    if release.manifest.privacy_unit == "household" and not any(map(_is_of_households, promises)):
+        yield "it says that it covers each household, and promises nothing of one"
     for promise in release.manifest.guarantees:
         for parameter in sorted(
             {"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()
@@ -259,3 +265,9 @@ def _promise_faults(release: Release) -> Iterator[str]:
                     f"the method says {parameter} = {method[parameter]} and the promise"
                     f" {promise.get('name')} says {promise[parameter]}"
                 )
+
+
+def _is_of_households(public: Mapping[str, Any]) -> bool:
+    with suppress(ReleaseError):  # which is told elsewhere
+        return bool(getattr(from_parameters(public), "of_households", False))
+    return False
