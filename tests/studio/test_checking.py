@@ -10,7 +10,7 @@ import pytest
 
 import phalanx as px
 from phalanx.studio.place import Place
-from support.studio_cases import Studio, opened, studio_on, write
+from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
 
 def theirs(to: Path) -> Path:
@@ -120,3 +120,21 @@ def test_the_page_for_those_who_receive_a_release(tmp_path: Path) -> None:
         outside = release.report(tmp_path / "outside.html", audience="external")
         assert page.text == outside.read_text(encoding="utf-8")
         assert "Open the page to hand out" in browser.get(f"{here}/handover").text
+
+
+def test_a_weighted_release_has_a_page(tmp_path: Path) -> None:
+    """A survey's weight has no interval to fill evenly; it is on the page as it was released, and a
+    click on another role takes it away from the plan.
+    """
+    frame = people(400).with_columns(weight=pl.int_range(400) % 7 + 1)
+    plan = PLAN.replace('drop = ["note"]', 'drop = ["note"]\nweight = "weight"')
+    plan = plan.replace('name = "m-invariance"\nm = 3  # enough', 'name = "mondrian"\nk = 5')
+    with opened(tmp_path, plan=plan, frame=frame) as (studio, browser):
+        studio.place.plan().publish()
+        done = studio.finish(studio.send(browser, "/release/ward/1/report"))
+        assert done["state"] == "done", done
+        assert browser.get("/release/ward/1/report/external").status_code == 200
+        form = {"stamp": studio.place.stamp(), "column": "5", "role": "drop"}
+        assert studio.send(browser, "/data/role", **form).status_code == 303
+        assert studio.place.plan().schema().weight is None
+        assert "weight" in studio.place.plan().schema().drop

@@ -203,7 +203,9 @@ def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
 
 def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
     """A value anywhere in the interval of each row; None where values stand as they are."""
-    facet = next(f for f in view.believed if name in f.ends)
+    facet = next((f for f in view.believed if name in f.ends), None)
+    if facet is None:  # a weight, of which each group has one
+        return None
     ends, line = facet.ends[name], view.line(name)
     if ends.exact or view.form != "generalized":
         return None
