@@ -646,6 +646,15 @@ def homes() -> Iterable[Case]:
             quick=worlds is shared,
             **on,
         )
+    yield holds(
+        "mondrian",
+        even,
+        "aabbcc, each is a couple's, with weights that name each group's members",
+        households(shared, 2, cluster="home", weight="w"),
+        HALF,
+        quick=True,
+        **on,
+    )
     yield open_(
         "mondrian",
         even,
