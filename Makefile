@@ -135,8 +135,8 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.python pyproject.toml
-	@$(INSTALL) --editable '.[demo]'
+$(VENV)/.demo: $(VENV)/.uv pyproject.toml
+	@$(UV) pip install --python $(BIN)/python --editable '.[demo]'
 	@touch $@
 
 $(VENV)/.uv: $(VENV)/.python
