@@ -36,7 +36,7 @@ def test_from_file_to_explained_release(
     survey, children, reports, stays = (
         plans[name]["schema"] for name in ("survey", "children", "reports", "stays")
     )
-    assert survey["drop"] == ["PWGTP"] and survey["sensitive"] == "PINCP_DECILE"
+    assert survey["weight"] == "PWGTP" and survey["sensitive"] == "PINCP_DECILE"
     assert "not_applicable" not in survey and children["not_applicable"] == ["N"]
     assert '# not_applicable = ["N"]' in Path("survey.toml").read_text(encoding="utf-8")
     assert set(reports["missing"]) == {"state", "age_yrs"} and "received" in reports["drop"]

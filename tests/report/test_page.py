@@ -15,6 +15,7 @@ from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.households import HouseholdAnonymity, HouseholdDiversity
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.l_diversity import (
     DistinctDiversity,
@@ -321,6 +322,8 @@ def test_every_promise_has_words():
     """
     examples = [
         (KAnonymity(k=7), "at least 7 rows"),
+        (HouseholdAnonymity(k=7), "each household is one of at least 7"),
+        (HouseholdDiversity(l=4), "at most 1/4 have a member"),
         (FrequencyDiversity(l=Fraction(5, 2)), "more than 2/5 of the rows"),
         (DistinctDiversity(l=4), "at least 4 different"),
         (EntropyDiversity(l=Fraction(5, 2)), "as mixed as 5/2 equally"),

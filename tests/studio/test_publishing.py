@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishing from the page: once, whole or not at all, and never another release than was seen."""
 
-import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 
@@ -18,6 +21,27 @@ from support.studio_cases import opened, people, studio_on, write
 def published(folder: Path) -> list[str]:
     """The releases that are there."""
     return sorted(p.name for p in folder.glob("releases/ward-*") if p.is_dir())
+
+
+HOLDS = """
+import sqlite3, sys
+ledger = sqlite3.connect(sys.argv[1], isolation_level=None)
+ledger.execute("BEGIN IMMEDIATE")
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def written_by_another_process(ledger: Path) -> Iterator[None]:
+    """Another process is in the midst of writing; in this one its lock would end as soon as any
+    other connection is closed.
+    """
+    command = [sys.executable, "-c", HOLDS, str(ledger)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"begun\n"
+        yield
+        other.communicate()
 
 
 def test_what_the_page_publishes_verifies(tmp_path: Path) -> None:
@@ -157,18 +181,14 @@ def test_a_ledger_in_use_is_waited_for_or_refused(tmp_path: Path) -> None:
     """
     with opened(tmp_path) as (studio, browser):
         studio.place.plan().publish()
-        other = sqlite3.connect(tmp_path / "ward.db", isolation_level=None)
-        try:
-            other.execute("BEGIN IMMEDIATE")
+        with written_by_another_process(tmp_path / "ward.db"):
             for path in ("/", "/publish", "/release/ward/1/compare", "/release/ward/1/handover"):
                 assert browser.get(path).status_code == 200
             form = {"stamp": studio.place.stamp(), "number": "2", "sure": "yes"}
             begun = studio.send(browser, "/publish", **form)
             Timer(2, lambda: studio.place.jobs.cancel(1)).start()
             assert studio.finish(begun)["state"] == "cancelled"
-        finally:
-            other.close()
-        assert published(tmp_path) == ["ward-1"]
+            assert published(tmp_path) == ["ward-1"]
         done = studio.finish(studio.send(browser, "/publish", **form))
         assert done["state"] == "done", done
     assert published(tmp_path) == ["ward-1", "ward-2"]

@@ -17,6 +17,12 @@ QUICK = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked here is asked of every run alike, `make quick` among them."""
+    monkeypatch.setattr(thoroughly, "SLOW_SHARE", 0.4)
+
+
 @pytest.mark.parametrize("limit", [14, 7, 5, 3, 1])
 def test_every_quick_test_has_its_day(limit: int) -> None:
     """Each day has a case of each function, in their order; in ten days each case of each function
