@@ -6,7 +6,6 @@ and read as their tools mean them.
 import json
 import shutil
 import subprocess
-import venv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,25 +31,6 @@ class Made:
     published: int
     levels: tuple[str, str, str] | None = None
     """k and distinct l by ours and by pycanon, and the greatest share of a value in a group."""
-
-
-def environment(folder: Path) -> Path:
-    """The Python of the other tools' environment, which is made where it is not there yet."""
-    python = folder / "bin" / "python"
-    if not (folder / "installed").is_file():
-        venv.create(folder, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--no-input"]
-        ran = subprocess.run(
-            [*install, "-r", HERE / "requirements.txt"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ran.returncode:
-            last = ran.stderr.strip().splitlines()[-1]
-            raise SystemExit(f"the other tools could not be installed: {last}")
-        (folder / "installed").touch()
-    return python
 
 
 def labels_of(table: pl.DataFrame, name: str, hierarchy: Path) -> dict[str, list[Any]]:

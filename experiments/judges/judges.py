@@ -14,7 +14,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,10 @@ from phalanx.adversaries.series.sightings import Sightings
 from phalanx.demo import RELEASES, panel
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.verification import gather_evidence
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # environments.py stands there
+
+from environments import environment
 
 HERE = Path(__file__).resolve().parent
 QUASI, SENSITIVE = ["born", "female", "married", "income"], "educ"
@@ -74,31 +77,6 @@ def people() -> pl.DataFrame:
         .select("id", *QUASI, SENSITIVE)
     )
     return first.join(rows.group_by("id").agg("year"), on="id", maintain_order="left")
-
-
-def environment(folder: Path) -> Path:
-    """The Python of the judges' environment, which is made where it is not there yet."""
-    python = folder / "bin" / "python"
-    if not (folder / "installed").is_file():
-        venv.create(folder, with_pip=True)
-        install = [
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-input",
-            "-r",
-            HERE / "requirements.txt",
-        ]
-        ran = subprocess.run(install, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            raise SystemExit(
-                f"the judges could not be installed: {ran.stderr.strip().splitlines()[-1]}"
-            )
-        (folder / "installed").touch()
-    return python
 
 
 def published(
@@ -310,7 +288,12 @@ def main() -> None:
         "--targets", type=int, default=300, help="so many persons the intersection attacks look for"
     )
     given = asked.parse_args()
-    python, everybody = environment(given.environment), people()
+    python, everybody = (
+        environment(
+            given.environment, HERE / "requirements.txt", "the judges could not be installed"
+        ),
+        people(),
+    )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         series, releases = (

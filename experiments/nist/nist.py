@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,10 @@ from typing import Any
 import polars as pl
 
 import phalanx as px
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # environments.py stands there
+
+from environments import environment
 
 HERE = Path(__file__).resolve().parent
 PAGES = {HERE / "README.md": "all", HERE.parents[1] / "README.md": "few"}
@@ -240,25 +243,6 @@ def written(page: Path, tables: str) -> None:
     page.write_text(f"{before}{begin}\n\n{tables}\n\n{end}{after}", encoding="utf-8")
 
 
-def environment(folder: Path) -> Path:
-    """The Python of SDNist's environment, which is made where it is not there yet."""
-    python = folder / "bin" / "python"
-    if not (folder / "installed").is_file():
-        venv.create(folder, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--no-input"]
-        ran = subprocess.run(
-            [*install, "-r", HERE / "requirements.txt"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ran.returncode:
-            last = ran.stderr.strip().splitlines()[-1]
-            raise SystemExit(f"SDNist could not be installed, it needs Python 3.11: {last}")
-        (folder / "installed").touch()
-    return python
-
-
 def main() -> None:
     """Publish, draw, ask SDNist, and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
@@ -283,7 +267,11 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2)
-    python = given.sdnist or environment(HERE / ".venv-nist")
+    python = given.sdnist or environment(
+        HERE / ".venv-nist",
+        HERE / "requirements.txt",
+        "SDNist could not be installed, it needs Python 3.11",
+    )
     with tempfile.TemporaryDirectory() as place:
         files, names = Path(place), {}
         for file, name, table in drawn(Path(data), files):

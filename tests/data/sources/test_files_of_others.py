@@ -210,31 +210,30 @@ def test_a_far_cell_is_no_large_table(tmp_path, monkeypatch) -> None:
         read_source(small)
 
 
+def bent_workbook(folder: Path, old: bytes, new: bytes) -> Path:
+    """A workbook of one cell, other bytes in whose parts stand for those that were there."""
+    small, path = workbook(folder / "t.xlsx", [["a"], [1]]), folder / "u.xlsx"
+    with (
+        zipfile.ZipFile(small) as whole,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bent,
+    ):
+        for name in whole.namelist():
+            bent.writestr(name, whole.read(name).replace(old, new))
+    return path
+
+
 @pytest.mark.parametrize("place", ["ZZZZ2", "zzzz2", "A1048577", "XFE2"])
 def test_a_cell_beyond_any_sheet_is_no_table(tmp_path, place) -> None:
     """A reference that Excel does not have is refused before there is room for all before it."""
-    small = workbook(tmp_path / "t.xlsx", [["a"], [1]])
-    with (
-        zipfile.ZipFile(small) as whole,
-        zipfile.ZipFile(tmp_path / "u.xlsx", "w", zipfile.ZIP_DEFLATED) as bent,
-    ):
-        for name in whole.namelist():
-            bent.writestr(name, whole.read(name).replace(b'r="A2"', f'r="{place}"'.encode()))
+    path = bent_workbook(tmp_path, b'r="A2"', f'r="{place}"'.encode())
     with pytest.raises(SourceError, match="not a whole Excel file"):
-        read_source(tmp_path / "u.xlsx")
+        read_source(path)
 
 
 def test_the_reader_logs_nothing(tmp_path, caplog) -> None:
     """What the reader would log of a sheet that states a wrong size may quote it."""
-    small = workbook(tmp_path / "t.xlsx", [["a"], [1]])
-    with (
-        zipfile.ZipFile(small) as whole,
-        zipfile.ZipFile(tmp_path / "u.xlsx", "w", zipfile.ZIP_DEFLATED) as bent,
-    ):
-        for name in whole.namelist():
-            said = whole.read(name).replace(b'dimension ref="A1', b'dimension ref="ZZZZ9')
-            bent.writestr(name, said)
-    assert read_source(tmp_path / "u.xlsx").height == 1
+    path = bent_workbook(tmp_path, b'dimension ref="A1', b'dimension ref="ZZZZ9')
+    assert read_source(path).height == 1
     assert caplog.records == []
 
 
