@@ -9,7 +9,8 @@ once, by less.
 
 from phalanx.exploration.estimating import Estimate, Estimator
 from phalanx.exploration.exploring import Exploration, explore
-from phalanx.methods.base import Asked, Clustered, Offer, guarantees_of, offers
+from phalanx.methods.base import Asked, Offer, offers
+from phalanx.methods.households import Clustered, guarantees_of
 
 __all__ = [
     "Asked",

@@ -290,22 +290,6 @@ class Recollecting(Protocol):
         """
 
 
-@runtime_checkable
-class Clustered(Protocol):
-    """A method for which rows of one household can count as one, where the schema has a cluster."""
-
-    @property
-    def household_guarantees(self) -> list[Guarantee]:
-        """What a release then promises beside what it promises of persons."""
-
-
-def guarantees_of(method: Method, schema: Schema) -> list[Guarantee]:
-    """What a release by this method promises under a schema."""
-    if schema.cluster is not None and isinstance(method, Clustered):
-        return [*method.guarantees, *method.household_guarantees]
-    return method.guarantees
-
-
 def privacy_unit(method: Method, schema: Schema | None = None) -> str:
     """Whom the promise covers: ``household`` where the schema declares a cluster, else ``person``,
     or ``record`` where the method says so.

@@ -11,7 +11,7 @@ hidden by them: of the values of a group they have the larger part.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,9 +20,26 @@ from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, SchemaError
-from phalanx.methods.base import Clustered, Method
+from phalanx.guarantees.base import Guarantee
+from phalanx.methods.base import Method
 from phalanx.methods.not_applicable import rows_apart
 from phalanx.randomness import Stream
+
+
+@runtime_checkable
+class Clustered(Protocol):
+    """A method for which rows of one household can count as one, where the schema has a cluster."""
+
+    @property
+    def household_guarantees(self) -> list[Guarantee]:
+        """What a release then promises beside what it promises of persons."""
+
+
+def guarantees_of(method: Method, schema: Schema) -> list[Guarantee]:
+    """What a release by this method promises under a schema."""
+    if schema.cluster is not None and isinstance(method, Clustered):
+        return [*method.guarantees, *method.household_guarantees]
+    return method.guarantees
 
 
 class Alike(NamedTuple):

@@ -21,7 +21,6 @@ from phalanx.methods.base import (
     Memory,
     Method,
     Widening,
-    guarantees_of,
     privacy_unit,
     strengthened,
 )
@@ -192,7 +191,8 @@ class Drafting:
             "method": method,
             "guarantees": [
                 g.parameters()
-                for g in draft.guarantees or guarantees_of(self.method, self.microdata.schema)
+                for g in draft.guarantees
+                or households.guarantees_of(self.method, self.microdata.schema)
             ],
             "boxes": (
                 "fixed"

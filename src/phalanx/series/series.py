@@ -30,7 +30,8 @@ from phalanx.errors import (
     kind_of,
 )
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Memory, Method, guarantees_of, privacy_unit
+from phalanx.methods.base import Memory, Method, privacy_unit
+from phalanx.methods.households import guarantees_of
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
