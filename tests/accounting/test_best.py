@@ -88,6 +88,8 @@ def test_the_scheme_is_paid_for():
         ((0, 1e-6, 50), "epsilon must be above"),
         ((1, 1e-6, 0), "cell must be a whole"),
         ((1, 1e-6, 10**400), "at most a trillion rows"),
+        ((1, "1e-301", 50), "delta must be at least 1e-300"),
+        (("1/3", "1e-300", 2), "a cell of 2 rows is too small"),
     ],
 )
 def test_refusals(asked, said):

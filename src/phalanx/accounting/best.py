@@ -21,6 +21,8 @@ from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, whole
 
 _MOST_ROWS = 10**12
+_LEAST_DELTA = Fraction(1, 10**300)
+"""Betas are compared as floats, of which there are few below it."""
 _AT_ONCE = 40
 _DIGITS = 6
 
@@ -53,6 +55,11 @@ def best_beta(
             f" {epsilon} and {delta}."
         )
     bounded(epsilon, "epsilon", 0, MOST_EPSILON)
+    if limit < _LEAST_DELTA:
+        raise PlanError(
+            f"delta must be at least {float(_LEAST_DELTA):g} where a cell is given, and is {delta}; leave"
+            " the cell out, or take a larger delta."
+        )
     roughly: dict[int, float] = {}
     ks = _spread(1, cell)
     while True:
@@ -70,7 +77,10 @@ def best_beta(
     k_of = {}
     for k in {near[0], tried[at], near[1]}:
         if roughly[k] > -math.inf:
-            beta = largest_beta(accounting, k, own, limit)
+            try:
+                beta = largest_beta(accounting, k, own, limit)
+            except PlanError:  # none after all
+                continue
             least = smallest_k(accounting, beta, own, limit)
             k_of[log_published(cell, least, float(beta))] = (least, beta)
     if not k_of:
@@ -119,7 +129,7 @@ def _largest_beta_roughly(
         return float(most)
     low, high = float(delta), float(most)
     while high - low > high * 10**-_DIGITS:
-        middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
+        middle = math.sqrt(low) * math.sqrt(high) if high > 4 * low else (low + high) / 2
         if log_delta(accounting, k, Fraction(middle), epsilon) <= goal:
             low = middle
         else:

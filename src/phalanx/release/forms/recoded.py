@@ -63,7 +63,7 @@ class Recoded(Form):
     @classmethod
     def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Recoded":
         """ReleaseError where an attribute is kept, or stands in other columns than a recoding
-        gives.
+        gives, or where the scheme is none.
         """
         attributes, scheme = manifest.attributes, manifest.scheme or {}
         for a in attributes:
@@ -75,7 +75,35 @@ class Recoded(Form):
                     "a recoded release has a node, or the two ends of a cell, for each attribute;"
                     " ask the publisher for the folder again."
                 )
+        recodings = scheme.get("attributes", {})
+        if not isinstance(recodings, dict) or not all(map(_is_recoding, recodings.values())):
+            raise ReleaseError(
+                "the scheme in the manifest does not say how each attribute is recoded; ask the"
+                " publisher for the folder again."
+            )
         return cls(tables["data"], tuple(attributes), scheme)
+
+
+def _is_recoding(entry: object) -> bool:
+    """Whether this is a level, the ends of a grid, or both; not whether they fit the attribute."""
+    if not isinstance(entry, dict):
+        return False
+    level, widths = entry.get("level", 0), entry.get("widths", [])
+    return (
+        (level is None or (isinstance(level, int) and level >= 0))
+        and isinstance(widths, list)
+        and all(map(_is_number, widths))
+        and ("widths" not in entry or {"low", "high"} <= entry.keys())
+        and all(
+            isinstance(end, str) or _is_number(end)
+            for end in (entry.get("low", 0), entry.get("high", 0))
+        )
+    )
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is one that a column can hold."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
 
 
 def different_names(columns: Sequence[str]) -> None:
