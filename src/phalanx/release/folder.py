@@ -315,6 +315,7 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
                 " again."
             ) from None
     cls, names = form_class(manifest.form), [f.name for f in manifest.files]
+    kept = {c for a in manifest.attributes if a.role == "keep" for c in a.columns}
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
         unreadable = ReleaseError(
@@ -327,7 +328,8 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
             else:
                 table = read_csv(path / f"{stem}.csv", cls.csv_types(manifest, stem))
             check_names(table.columns, ReleaseError)
-            if {pl.Int128, pl.UInt128, pl.UInt64} & {*table.dtypes}:  # no writer of ours makes them
+            not_ours = {pl.Int128, pl.UInt128, pl.UInt64} & {*table.dtypes}
+            if not_ours or any(table[c].dtype.is_decimal() for c in {*table.columns} - kept):
                 raise unreadable
         tables[table_of(stem)] = table
     return tables

@@ -337,6 +337,7 @@ LAST: dict[str, tuple[Callable[[Path], Any], str]] = {
         parquet(lambda t: t.cast(pa.schema([f.with_metadata({"was": "x"}) if f.name == "ill" else f for f in t.schema]))),
         "column 'ill' carries metadata of its own",
     ),
+    "a decimal": (in_table(lambda t: t.with_columns(pl.col("age_low").cast(pl.Decimal(20, 2)))), "the data file cannot be read as the manifest describes it"),
     "a file that is no Parquet": (bytes_of("data.parquet", lambda _: b"PAR1 not at all PAR1"), "the data file cannot be read as the manifest describes it"),
 }  # fmt: skip
 
