@@ -5,6 +5,7 @@ import datetime as dt
 import gzip
 import sqlite3
 import sys
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -334,6 +335,42 @@ def test_no_row_of_sqlite_decides_how_a_declared_category_is_read(tmp_path, quer
         ("x", "x"),
         (None, None),
     ]
+
+
+def logged(database):
+    """The database, whose file says from now on that it is written through a log."""
+    connection = sqlite3.connect(database)
+    connection.execute("pragma journal_mode = wal")
+    connection.close()
+    return database
+
+
+def test_the_log_of_sqlite_does_not_stay_where_nobody_uses_it(database):
+    """Where a database has a log, to read it makes the log's files, also where the query is refused
+    or the file is none any more: they go again, and no byte of the database changes.
+    """
+    before, files = logged(database).read_bytes(), sorted(database.parent.iterdir())
+
+    assert read_source(f"sqlite:///{database}", query="select * from mixed").height == 3001
+    with pytest.raises(SourceError, match="no such table"):
+        read_source(f"sqlite:///{database}", query="select * from others")
+    assert (database.read_bytes(), sorted(database.parent.iterdir())) == (before, files)
+    database.write_bytes(before[:21] + bytes(3) + before[24:])
+    with pytest.raises(SourceError, match="refuses the query"):
+        read_source(f"sqlite:///{database}", query="select * from mixed")
+    assert sorted(database.parent.iterdir()) == files
+
+
+def test_the_log_of_sqlite_stays_where_somebody_uses_it(database):
+    """What another one has written, and not moved out of the log, is read and stays."""
+    other = sqlite3.connect(logged(database))
+    other.execute("insert into mixed values (1)")
+    other.commit()
+
+    assert read_source(f"sqlite:///{database}", query="select * from mixed").height == 3002
+    assert Path(f"{database}-wal").stat().st_size > 0
+    assert other.execute("select count(*) from mixed").fetchone() == (3002,)
+    other.close()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 """SQL databases as sources, through ADBC: SQLite files and PostgreSQL, opened to read only."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -37,14 +38,14 @@ def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
         raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
     if scheme == "sqlite":
         connect, batches = _sqlite(url), {"adbc.sqlite.query.batch_rows": "1048576"}
-    elif scheme in ("postgresql", "postgres"):
-        connect, batches = _postgresql(url), {}
-    else:
-        raise SourceError(
-            f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or"
-            " postgresql://…."
-        )
-    return _fetch(connect, query, scheme, batches, text)
+        with _nothing_left(sqlite_path(url)):
+            return _fetch(connect, query, scheme, batches, text)
+    if scheme in ("postgresql", "postgres"):
+        return _fetch(_postgresql(url), query, scheme, {}, text)
+    raise SourceError(
+        f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or"
+        " postgresql://…."
+    )
 
 
 def sqlite_path(url: str) -> Path:
@@ -68,7 +69,35 @@ def _sqlite(url: str) -> Any:
             "there is no database"
             f" {str(path)!r}{did_you_mean(path.name, siblings) or '; check the url of the source.'}"
         )
-    return lambda: sqlite.connect(f"file:{quote(str(path.resolve()))}?mode=ro")
+    return lambda: sqlite.connect(_uri(path, "ro"))
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path.resolve()))}?mode={mode}"
+
+
+@contextmanager
+def _nothing_left(path: Path) -> Iterator[None]:
+    """A database with a write-ahead log that nobody uses gets the log's two files by being read, and
+    who may only read cannot take them away again. SQLite does, once one who may write has looked and
+    gone, unless somebody else has come.
+    """
+    import adbc_driver_sqlite.dbapi as sqlite
+
+    logs = [Path(f"{path.resolve()}{end}") for end in ("-wal", "-shm")]
+    before = any(log.exists() for log in logs)
+    try:
+        yield
+    finally:
+        if not before and any(log.exists() for log in logs):
+            try:
+                with sqlite.connect(_uri(path, "rw")) as connection, connection.cursor() as cursor:
+                    cursor.execute("SELECT count(*) FROM sqlite_master")
+                    cursor.fetchall()
+            except sqlite.Error as refused:
+                if "not a database" in str(refused):  # so that nobody can have come to use it
+                    for log in logs:
+                        log.unlink(missing_ok=True)
 
 
 def _postgresql(url: str) -> Any:
