@@ -32,7 +32,7 @@ from phalanx import (
     Series,
     SinglingOut,
 )
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import wilson
 from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.series.sightings import Sightings
 from phalanx.demo import RELEASES, panel

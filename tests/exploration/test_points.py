@@ -7,7 +7,7 @@ import pytest
 
 import phalanx as px
 from exploration.scene import people
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import wilson
 from phalanx.adversaries.registry import made
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured
 

@@ -5,6 +5,7 @@ every person.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any, ClassVar, Final, Literal, Protocol
 
 import polars as pl
@@ -16,9 +17,23 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 Looks = Literal["release", "series", "publishers"]
+Interval = tuple[float, float]
 
 Z: Final = 1.959963984540054
 """The standard normal distribution has 95 % of its mass between -z and z."""
+
+
+def wilson(share: float, n: int) -> Interval:
+    """The 95 % interval of Wilson (1927) around a share of n trials, (0, 1) where there are none.
+
+    >>> [round(end, 4) for end in wilson(0.5, 100)]
+    [0.4038, 0.5962]
+    """
+    if n == 0:
+        return 0.0, 1.0
+    around = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    return min(max(0.0, around - half), share), max(min(1.0, around + half), share)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, Interval, between, percent, wilson
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata

@@ -12,8 +12,7 @@ from typing import Any, Final
 import polars as pl
 from pydantic import TypeAdapter
 
-from phalanx.adversaries.base import Attack
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import Attack, wilson
 from phalanx.adversaries.opinion import question_of
 from phalanx.adversaries.registry import made
 from phalanx.data.schema import Schema

@@ -18,8 +18,8 @@ from naive import learning as naive
 from naive.posterior import counting as all_worlds
 from naive.posterior import matching_degree
 from phalanx.adversaries import Posterior
+from phalanx.adversaries.base import wilson
 from phalanx.adversaries.groups import hosts
-from phalanx.adversaries.groups.posterior import wilson
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from naive import informed as naive
 from phalanx.adversaries import Informed
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import wilson
 from phalanx.adversaries.records import informed
 from phalanx.data.distances import distance_of
 from phalanx.data.domain import Domain

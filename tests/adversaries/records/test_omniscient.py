@@ -13,7 +13,7 @@ import pytest
 
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import wilson
 from phalanx.adversaries.records import assignments, omniscient, outcomes
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naive import sightings as naive
 from phalanx import Composition
-from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.base import wilson
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from support.series_cases import released, slow

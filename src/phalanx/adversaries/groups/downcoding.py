@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked, between, percent
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NO_PERSON, Ends
 from phalanx.adversaries.groups.hosts import containing, original_table
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata

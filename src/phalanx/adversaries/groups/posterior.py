@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from math import sqrt
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, Z, asked, between, percent
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import learned
@@ -38,7 +37,6 @@ _KNOWS: Final = {
 }
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +51,6 @@ class Reading:
     """The largest probability that it gives any value of anybody."""
     success: float
     """How often an adversary who names the most probable value is right."""
-
-
-def wilson(share: float, n: int) -> Interval:
-    """The 95 % interval of Wilson (1927) around a share of n trials, (0, 1) where there are none.
-
-    >>> [round(end, 4) for end in wilson(0.5, 100)]
-    [0.4038, 0.5962]
-    """
-    if n == 0:
-        return 0.0, 1.0
-    around = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return min(max(0.0, around - half), share), max(min(1.0, around + half), share)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.adversaries.base import Attack, Looks, asked, between, percent
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import containing
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Floats, Ints

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import original_table
-from phalanx.adversaries.groups.posterior import Interval, most_frequent, true_values, wilson
+from phalanx.adversaries.groups.posterior import most_frequent, true_values
 from phalanx.adversaries.minimality.beliefs import Replay, Shares
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.exact import whole

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from phalanx.adversaries.base import Looks, asked
+from phalanx.adversaries.base import Interval, Looks, asked, wilson
 from phalanx.adversaries.disclosure import (
     MOST_ATTRIBUTES,
     Disclosed,
@@ -20,7 +20,6 @@ from phalanx.adversaries.disclosure import (
     published_table,
     shares,
 )
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
 from phalanx.adversaries.showing import interval, share

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
 from phalanx.adversaries.candidates import Sets, Values, hold, sizes
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.showing import Shown, interval
 from phalanx.arrays import Bools, Ints
 from phalanx.errors import ReleaseError

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
-from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Ints

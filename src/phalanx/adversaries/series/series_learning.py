@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked, between, percent
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.groups.learning import (
     BINS,
     MOST_ENTRIES,
@@ -20,7 +20,6 @@ from phalanx.adversaries.groups.learning import (
     WEIGHT,
     learned,
 )
-from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sighting, Sightings, named
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints

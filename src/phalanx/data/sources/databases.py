@@ -78,9 +78,9 @@ def _uri(path: Path, mode: str) -> str:
 
 @contextmanager
 def _nothing_left(path: Path) -> Iterator[None]:
-    """A database with a write-ahead log that nobody uses gets the log's two files by being read, and
-    who may only read cannot take them away again. SQLite does, once one who may write has looked and
-    gone, unless somebody else has come.
+    """A database with a write-ahead log that is not in use gets the log's two files by being read, and
+    who may only read cannot take them away again. SQLite does, once a connection that may write has
+    come and gone, unless another one is open.
     """
     import adbc_driver_sqlite.dbapi as sqlite
 
@@ -95,7 +95,7 @@ def _nothing_left(path: Path) -> Iterator[None]:
                     cursor.execute("SELECT count(*) FROM sqlite_master")
                     cursor.fetchall()
             except sqlite.Error as refused:
-                if "not a database" in str(refused):  # so that nobody can have come to use it
+                if "not a database" in str(refused):  # so that no other connection is open
                     for log in logs:
                         log.unlink(missing_ok=True)
 
