@@ -40,6 +40,7 @@ TESTS = (
     "tests/cli/test_ledger_commands.py",
     "tests/cli/test_series.py",
     "tests/methods/test_not_applicable.py",
+    "tests/methods/test_weights.py",
     "tests/methods/slicing/test_counting.py",
     "tests/test_registry.py",
     "tests/test_testing.py",
