@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The worked example of Li, Li, Zhang, Molloy ("Slicing: A New Approach for Privacy Preserving Data
-Publishing"): Table 1 and section 3.2.
+Publishing"): Table 1, sections 3.1 and 3.2.
 """
 
 from fractions import Fraction

@@ -2,7 +2,7 @@
 """A level for every attribute, chosen from the table by differential privacy: the generalization
 scheme of the exponential mechanism.
 
-Source: Li, Qardaji, Su, section 3.2: an eps1-safe k-anonymization chooses its map by an
+Source: Li, Qardaji, Su, section 3.4: an eps1-safe k-anonymization chooses its map by an
 eps1-differentially private step, such as the exponential mechanism over all combinations of levels.
 How we differ: the choice sees the whole table and not the sample. The sample is drawn afterwards,
 fresh, so that what is published is one private answer after another about the same rows: the choice
