@@ -2,14 +2,15 @@
 """One page for all figures and tables of the five papers: the paper's claim, ours, the verdict, and
 why.
 
-    PHALANX_DATA=FOLDER python experiments/page.py [--quick] [--only FOLDER] [--to PLACE]
+    PHALANX_DATA=FOLDER python experiments/page.py [--quick | --middle] [--only FOLDER] [--to PLACE]
 
 Measures what the ``paper.py`` of every folder declares, or that of one, each in a process of its
 own, so that its scripts find each other as they do when they are run by themselves. What came out
 goes into ``figures/`` of the place, which is ``experiments/`` itself, with the pictures; then its
-``README.md`` is written from all that stands there. ``--quick``: less of everything; each figure says what. Nothing is
-tuned: settings are the paper's where they are known, and a claim that does not hold is printed
-like any other.
+``README.md`` is written from all that stands there. ``--quick``: less of everything; ``--middle``:
+less of m-invariance, whose full series take hours, and all of the others; each figure says what.
+Nothing is tuned: settings are the paper's where they are known, and a claim that does not hold is
+printed like any other.
 """
 
 import argparse
@@ -26,26 +27,28 @@ from pathlib import Path
 from typing import Any
 
 from charts import draw
-from claims import Claim, Figure
+from claims import Claim, Figure, Variant
 
 HERE = Path(__file__).resolve().parent
 FOLDERS = ("m_invariance", "global_guarantee", "slicing", "mutual_cover", "safe_sampling")
 VERDICTS = {True: "holds", False: "**does not hold**", None: "not judged"}
 
 
-def measure(folder: str, place: Path, *, quick: bool) -> None:
+def measure(folder: str, place: Path, variant: Variant) -> None:
     """Measure and draw all figures of one folder's paper, and keep what came out in a place."""
     sys.path.insert(0, str(HERE / folder))
     paper = importlib.import_module("paper").PAPER
+    if variant == "middle" and not any(figure.middling for figure in paper.figures):
+        variant = "full"
     figures = []
     for figure in paper.figures:
-        figures.append(_figure(figure, place / folder, quick=quick))
+        figures.append(_figure(figure, place / folder, variant))
         print(f"{folder}, {figure.name}: {figures[-1]['seconds']:.0f} s", file=sys.stderr)
     found = {
         "title": paper.title,
         "figures": figures,
         "not_made": dict(paper.not_made),
-        "variant": "quick" if quick else "full",
+        "variant": variant,
         "day": time.strftime("%d %B %Y", time.gmtime()),
         "phalanx": version("phalanx"),
         "cores": os.cpu_count(),
@@ -54,18 +57,17 @@ def measure(folder: str, place: Path, *, quick: bool) -> None:
     at.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def _figure(figure: Figure, begins: Path, *, quick: bool) -> dict[str, Any]:
+def _figure(figure: Figure, begins: Path, variant: Variant) -> dict[str, Any]:
     began = time.perf_counter()
-    found = figure.measured("quick" if quick else "full")
+    found = figure.measured(variant)
+    less = {"quick": figure.quickly, "middle": figure.middling}.get(variant)
     picture = begins.with_name(f"{begins.name}-{figure.name.lower().replace(' ', '-')}.svg")
     if figure.panels is not None:
         draw(picture, figure.panels(found), columns=2)
     return {
         "name": figure.name,
         "shows": figure.shows,
-        "setting": f"{figure.setting} Quick: {figure.quickly}"
-        if quick and figure.quickly
-        else figure.setting,
+        "setting": f"{figure.setting} {variant.capitalize()}: {less}" if less else figure.setting,
         "picture": picture.name if figure.panels is not None else None,
         "claims": [_claim(claim, found) for claim in figure.claims],
         "seconds": time.perf_counter() - began,
@@ -133,14 +135,15 @@ def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from (
         "# The five papers, figure by figure",
         "",
-        "Written by `make experiments`, or with `VARIANT=--quick`, which measures less of everything;",
-        "`python experiments/page.py --only FOLDER` measures one paper anew. For each figure, table",
-        "and claim: what the paper says, what came out here, whether it holds, and if not, why. The",
-        "rule stands in brackets where the paper's words leave it open. What each definition and each",
-        "line of the algorithms became is on [another page](../docs/explanation/fidelity.md); the",
-        "tables that each folder's own scripts print (`make tables`) are in its README, and beside",
-        "the papers there are [answers](answers/README.md), [judges](judges/README.md), [NIST's",
-        "judge](nist/README.md), [other tools](head_to_head/README.md) and [somebody who knows the",
+        "Written by `make experiments`, or with `VARIANT=--quick`, which measures less of everything,",
+        "or with `VARIANT=--middle`, which measures less of m-invariance alone; `python",
+        "experiments/page.py --only FOLDER` measures one paper anew. For each figure, table and claim:",
+        "what the paper says, what came out here, whether it holds, and if not, why. The rule stands",
+        "in brackets where the paper's words leave it open. What each definition and each line of the",
+        "algorithms became is on [another page](../docs/explanation/fidelity.md); the tables that each",
+        "folder's own scripts print (`make tables`) are in its README, and beside the papers there are",
+        "[answers](answers/README.md), [judges](judges/README.md), [NIST's judge](nist/README.md),",
+        "[other tools](head_to_head/README.md) and [somebody who knows the",
         "method](knowing_the_method/README.md).",
         "",
         row("paper", "variant", "claims", "hold", "do not hold", "not made", "minutes"),
@@ -160,7 +163,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true")
+    less = parser.add_mutually_exclusive_group()
+    for name in ("quick", "middle"):
+        less.add_argument(
+            f"--{name}", action="store_const", const=name, dest="variant", default="full"
+        )
     parser.add_argument("--only", choices=FOLDERS)
     parser.add_argument("--to", type=Path, default=HERE)
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
@@ -168,7 +175,7 @@ def main() -> None:
     place = asked.to / "figures"
     place.mkdir(parents=True, exist_ok=True)
     if asked.in_this_process:
-        measure(asked.only, place, quick=asked.quick)
+        measure(asked.only, place, asked.variant)
         return
     for folder in [asked.only] if asked.only else FOLDERS:
         command = [
@@ -180,7 +187,8 @@ def main() -> None:
             asked.to,
             "--in-this-process",
         ]
-        if code := subprocess.run(command + ["--quick"] * asked.quick, check=False).returncode:
+        flag = [] if asked.variant == "full" else [f"--{asked.variant}"]
+        if code := subprocess.run(command + flag, check=False).returncode:
             sys.exit(code)
     lines = "\n".join(page(kept(place))).rstrip() + "\n"
     (asked.to / "README.md").write_text(lines, encoding="utf-8")

@@ -29,6 +29,7 @@ from phalanx.release.form import Form
 from phalanx.series.series import Series
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 def data_file(name: str) -> Path:
@@ -166,12 +167,13 @@ def workload_error(
     code_of = {
         value: code for code, value in enumerate(microdata.sensitive.domain.values.to_list())
     }
-    sensitive = np.array(
-        [
-            code_of.get(value, -1)
-            for value in ([] if groups.values is None else groups.values.to_list())
-        ]
-    )[groups.cell_value]
+    codes = [_narrow(column.codes, len(column.domain)) for column in columns]
+    sensitive = np.array([code_of.get(value, -1) for value in _values(groups)], dtype=np.int64)
+    before = [
+        *(_boxes_before(*of, len(c.domain)) for of, c in zip(ends, microdata.quasi, strict=True)),
+        _values_before(groups, sensitive[groups.cell_value], len(code_of)),
+    ]
+    real = (groups.sizes - groups.counterfeits).astype(np.float64)
     errors: list[float] = []
     while len(errors) < queries:
         ranges = [
@@ -179,24 +181,41 @@ def workload_error(
             for c, yes in zip(columns, asked, strict=True)
         ]
         met = np.ones(microdata.rows, dtype=bool)
-        for column, (low, high), yes in zip(columns, ranges, asked, strict=True):
+        for of_rows, (low, high), yes in zip(codes, ranges, asked, strict=True):
             if yes:
-                met &= (column.codes >= low) & (column.codes <= high)
-        if not (actual := int(met.sum())):
+                met &= (of_rows >= low) & (of_rows <= high)
+        if not (actual := int(np.count_nonzero(met))):
             continue
-        share = (groups.sizes - groups.counterfeits).astype(np.float64)
-        for (first, last), (low, high) in zip(ends, ranges, strict=False):
-            share *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (
-                last - first + 1
-            )
-        low, high = ranges[-1]
-        qualify = np.bincount(
-            groups.cell_group,
-            weights=groups.cell_count * ((sensitive >= low) & (sensitive <= high)),
-            minlength=len(groups),
-        )
-        errors.append(abs(actual - float((share * qualify / groups.sizes).sum())) / actual)
+        share = real
+        for of_groups, (low, high) in zip(before, ranges, strict=True):
+            share = share * (of_groups[high + 1] - of_groups[low])
+        errors.append(abs(actual - float(share.sum())) / actual)
     return float(np.median(errors))
+
+
+def _values(groups: Groups) -> list[Any]:
+    return [] if groups.values is None else groups.values.to_list()
+
+
+def _boxes_before(first: Ints, last: Ints, size: int) -> Floats:
+    """The share of each group's interval that lies before a code, shape (size + 1, g)."""
+    code = np.arange(size + 1)[:, None]
+    return np.clip(code - first, 0, last - first + 1) / (last - first + 1)
+
+
+def _values_before(groups: Groups, codes: Ints, size: int) -> Floats:
+    """The share of each group's rows whose sensitive value lies before a code, shape
+    (size + 1, g); ``codes`` are the cells', -1 for what is no value of the table.
+    """
+    counts = np.zeros((size + 1, len(groups)))
+    known = codes >= 0
+    np.add.at(counts, (codes[known] + 1, groups.cell_group[known]), groups.cell_count[known])
+    return np.cumsum(counts, axis=0) / groups.sizes
+
+
+def _narrow(codes: Ints, size: int) -> npt.NDArray[Any]:
+    """Codes in as few bytes as they need, which are compared faster."""
+    return codes.astype(np.min_scalar_type(-max(size, 1)))
 
 
 def _range(size: int, part: float, rng: np.random.Generator) -> tuple[int, int]:

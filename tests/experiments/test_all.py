@@ -227,3 +227,52 @@ def test_a_query_for_everything_is_answered_exactly(common, tmp_path):
         for theta in (0.05, 1.0)
     }
     assert error[1.0] < 1e-12 < error[0.05]
+
+
+def by_hand(common, release, microdata, ranges):
+    """|actual - estimate| / actual of one query, group by group and row by row."""
+    groups = common.Groups.of(release)
+    ends = common.box_ends(microdata, release.form)
+    place = {v: i for i, v in enumerate(microdata.sensitive.domain.values.to_list())}
+    (*boxes, (least, most)) = ranges
+    held = groups.values.to_list()
+    estimate = 0.0
+    for group in range(len(groups)):
+        part = float(groups.sizes[group] - groups.counterfeits[group]) / groups.sizes[group]
+        for (first, last), (low, high) in zip(ends, boxes, strict=True):
+            inside = [c for c in range(first[group], last[group] + 1) if low <= c <= high]
+            part *= len(inside) / (last[group] - first[group] + 1)
+        cells = np.flatnonzero(groups.cell_group == group)
+        asked = [c for c in cells if least <= place.get(held[groups.cell_value[c]], -1) <= most]
+        estimate += part * sum(int(groups.cell_count[c]) for c in asked)
+    columns = [*microdata.quasi, microdata.sensitive]
+    codes = zip(*(column.codes.tolist() for column in columns), strict=True)
+    actual = sum(
+        all(low <= c <= high for c, (low, high) in zip(row, ranges, strict=True)) for row in codes
+    )
+    return abs(actual - estimate) / actual
+
+
+def test_the_error_is_that_of_counting_by_hand(common, tmp_path, monkeypatch):
+    """Of one query at a time, over releases with counterfeits."""
+    schema = Schema(identifier="row_id", quasi=["age", "sex"], sensitive="income50")
+    tables = [
+        t.select("row_id", "age", "sex", "income50")
+        for t in common.replaced(census(500), 200, 60, 3, seed=3)
+    ]
+    run = common.publish(tables, name="s", schema=schema, method=MInvariance(m=6), to=tmp_path)
+    microdata = run.microdata(tables[-1], schema)
+    for seed in range(8):
+        drawn = []
+
+        def noted(*asked, drawn=drawn, draw=common._range):
+            drawn.append(draw(*asked))
+            return drawn[-1]
+
+        with monkeypatch.context() as patched:
+            patched.setattr(common, "_range", noted)
+            error = common.workload_error(
+                run.releases[-1], microdata, theta=0.2, queries=1, seed=seed
+            )
+        ours = by_hand(common, run.releases[-1], microdata, drawn[-3:])
+        assert error == pytest.approx(ours, abs=1e-12)
