@@ -8,7 +8,8 @@ loss, error, accuracy, who stands in the table once more, and seconds.
 UCI Adult as it is usually cut: 30,162 complete rows are published, the other 15,060 are held out.
 Two tables, each of one level: ours, and ARX's own. Everything is judged as a table in the
 original's columns. What is published in intervals, sets or buckets is drawn from them, once: ours
-by ``Release.draw``, which learns from the release what is likely, that of others each value alike.
+by ``Release.draw``, which learns from the release what is likely, that of others each value alike,
+and Mondrian's both ways, so that one can see what the first way is worth.
 Seconds are of the processor. The other tools run in an environment of their own, which the first
 run makes, and each has ``--minutes``; one that needs more is told so. ``--write`` puts the tables
 into the pages.
@@ -194,6 +195,22 @@ def ours(
         drawn = release.draw(1, seed=1)[0].select(*board.quasi, SENSITIVE).cast({"age": pl.Int64})
         figure = release.measure(table, seed=1)["ncp"]
         yield name, Made(drawn, seconds, figure.release, drawn.height)
+        if isinstance(method, px.Mondrian):  # as tables of others are drawn
+            drawn = alike(release.table, table, board.quasi)
+            yield f"{name}, each value alike", Made(drawn, seconds, figure.release, drawn.height)
+
+
+def alike(published: pl.DataFrame, table: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
+    """A table of values from published intervals, each value between the ends that stands in the
+    table equally likely.
+    """
+    rng, drawn = np.random.default_rng(1), {}
+    for name in quasi:
+        values = table[name].unique().sort()
+        first, last = (values.search_sorted(published[f"{name}_{end}"]) for end in ("low", "high"))
+        at = rng.integers(first.to_numpy(), last.to_numpy(), endpoint=True)
+        drawn[name] = values.gather(at)
+    return pl.DataFrame(drawn).with_columns(published[SENSITIVE])
 
 
 def found(table: pl.DataFrame, drawn: pl.DataFrame) -> float:

@@ -143,3 +143,21 @@ def test_no_data_is_said():
     ran = run_script("head_to_head/head_to_head.py", data=None)
     assert ran.returncode == 2
     assert "PHALANX_DATA" in ran.stderr
+
+
+def test_an_interval_is_drawn_each_value_alike(script):
+    """Of the values of the table that lie in it, ends among them, each about as often; an interval
+    of one value is that value.
+    """
+    table = pl.DataFrame({"age": [20, 23, 31, 40], "race": ["a", "b", "c", "d"]})
+    wide = {"age_low": [20] * 3000, "age_high": [31] * 3000, "race_low": ["b"] * 3000}
+    published = pl.DataFrame(
+        wide | {"race_high": ["b"] * 1500 + ["d"] * 1500, "occupation": ["x", "y"] * 1500}
+    )
+    drawn = script.alike(published, table, ("age", "race"))
+    assert drawn["occupation"].to_list() == published["occupation"].to_list()
+    ages = drawn["age"].value_counts().sort("age")
+    assert ages["age"].to_list() == [20, 23, 31]
+    assert ages["count"].to_list() == pytest.approx([1000] * 3, abs=120)
+    assert drawn["race"][:1500].unique().to_list() == ["b"]
+    assert sorted(drawn["race"][1500:].unique()) == ["b", "c", "d"]
