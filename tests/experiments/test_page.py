@@ -184,6 +184,7 @@ def test_safe_sampling_is_measured_without_data(tmp_path):
     assert ran.returncode == 0, ran.stderr
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "### Theorem 2.4" in text
+    assert all(f"a ratio of {known}" in text for known in ("1.008", "24.7"))
     assert "## m-invariance" not in text
     for name in re.findall(r"\]\((figures/[^)]*)\)", text):
         ET.fromstring((tmp_path / name).read_text(encoding="utf-8"))  # noqa: S314 ours
