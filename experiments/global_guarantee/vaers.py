@@ -91,15 +91,16 @@ def main() -> None:
     registry = records.select("vaers_id", "age", "sex", "state")
     protected = rare(records, asked.least_frequent)
     held = records.explode("reactions").filter(pl.col("reactions").is_in(protected)).height
-    print(
-        f"{records.height} reports; {len(protected)} of"
-        f" {records.explode('reactions')['reactions'].n_unique()} reactions protected, held {held}"
-        " times\n"
-    )
     series = [
         list(paper_series(records, "reactions", asked.rounds, seed))
         for seed in range(1, asked.seeds + 1)
     ]
+    published = pl.concat([table.select("vaers_id") for table in series[0]])
+    print(
+        f"{records.height} reports; {len(protected)} of"
+        f" {records.explode('reactions')['reactions'].n_unique()} reactions protected, held {held}"
+        f" times; a report is in {published.height / published.n_unique():.2f} releases\n"
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
 
