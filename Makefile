@@ -102,7 +102,7 @@ mutants: $(VENV)/.locked  ## 300 small changes to what checks, remembers and acc
 bench: $(VENV)/.locked  ## speed and memory, beside the floor
 	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
-experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into experiments/README.md; less of everything with VARIANT=--quick, of m-invariance alone with --middle
+experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into experiments/README.md; less of everything with VARIANT=--quick
 	@$(BIN)/python experiments/page.py $(VARIANT)
 
 tables: $(VENV)/.locked  ## what each experiment prints by itself, one after the other

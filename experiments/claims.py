@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from charts import Panel
 
-Variant = Literal["full", "middle", "quick"]
-"""Whether all is measured, less of what takes hours, or less of everything."""
+Variant = Literal["full", "quick"]
+"""Whether all is measured, or less of everything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,6 @@ class Figure:
     claims: Sequence[Claim]
     setting: str
     """What is measured, and what is not as in the paper."""
-    middling: str = ""
-    """What is less in the middle variant; empty where that is the full one."""
     quickly: str = ""
     """What is less in the quick variant."""
     panels: Callable[[Any], Sequence[Panel]] | None = None

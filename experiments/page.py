@@ -2,15 +2,14 @@
 """One page for all figures and tables of the five papers: the paper's claim, ours, the verdict, and
 why.
 
-    PHALANX_DATA=FOLDER python experiments/page.py [--quick | --middle] [--only FOLDER] [--to PLACE]
+    PHALANX_DATA=FOLDER python experiments/page.py [--quick] [--only FOLDER] [--to PLACE]
 
 Measures what the ``paper.py`` of every folder declares, or that of one, each in a process of its
 own, so that its scripts find each other as they do when they are run by themselves. What came out
 goes into ``figures/`` of the place, which is ``experiments/`` itself, with the pictures; then its
-``README.md`` is written from all that stands there. ``--quick``: less of everything; ``--middle``:
-less of m-invariance, whose full series take hours, and all of the others; each figure says what.
-Nothing is tuned: settings are the paper's where they are known, and a claim that does not hold is
-printed like any other.
+``README.md`` is written from all that stands there. ``--quick``: less of everything; each figure says
+what. Nothing is tuned: settings are the paper's where they are known, and a claim that does not
+hold is printed like any other.
 """
 
 import argparse
@@ -38,8 +37,6 @@ def measure(folder: str, place: Path, variant: Variant) -> None:
     """Measure and draw all figures of one folder's paper, and keep what came out in a place."""
     sys.path.insert(0, str(HERE / folder))
     paper = importlib.import_module("paper").PAPER
-    if variant == "middle" and not any(figure.middling for figure in paper.figures):
-        variant = "full"
     figures = []
     for figure in paper.figures:
         figures.append(_figure(figure, place / folder, variant))
@@ -60,7 +57,7 @@ def measure(folder: str, place: Path, variant: Variant) -> None:
 def _figure(figure: Figure, begins: Path, variant: Variant) -> dict[str, Any]:
     began = time.perf_counter()
     found = figure.measured(variant)
-    less = {"quick": figure.quickly, "middle": figure.middling}.get(variant)
+    less = figure.quickly if variant == "quick" else ""
     picture = begins.with_name(f"{begins.name}-{figure.name.lower().replace(' ', '-')}.svg")
     if figure.panels is not None:
         draw(picture, figure.panels(found), columns=2)
@@ -135,9 +132,9 @@ def page(papers: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from (
         "# The five papers, figure by figure",
         "",
-        "Written by `make experiments`, or with `VARIANT=--quick`, which measures less of everything,",
-        "or with `VARIANT=--middle`, which measures less of m-invariance alone; `python",
-        "experiments/page.py --only FOLDER` measures one paper anew. For each figure, table and claim:",
+        "Written by `make experiments`, or with `VARIANT=--quick`, which measures less of everything;",
+        "`python experiments/page.py --only FOLDER` measures one paper anew. The table says which",
+        "variant each paper was measured in, and how long it took. For each figure, table and claim:",
         "what the paper says, what came out here, whether it holds, and if not, why. The rule stands",
         "in brackets where the paper's words leave it open. What each definition and each line of the",
         "algorithms became is on [another page](../docs/explanation/fidelity.md); the tables that each",
@@ -163,11 +160,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    less = parser.add_mutually_exclusive_group()
-    for name in ("quick", "middle"):
-        less.add_argument(
-            f"--{name}", action="store_const", const=name, dest="variant", default="full"
-        )
+    parser.add_argument(
+        "--quick", action="store_const", const="quick", dest="variant", default="full"
+    )
     parser.add_argument("--only", choices=FOLDERS)
     parser.add_argument("--to", type=Path, default=HERE)
     parser.add_argument("--in-this-process", action="store_true", help=argparse.SUPPRESS)
@@ -187,7 +182,7 @@ def main() -> None:
             asked.to,
             "--in-this-process",
         ]
-        flag = [] if asked.variant == "full" else [f"--{asked.variant}"]
+        flag = ["--quick"] if asked.variant == "quick" else []
         if code := subprocess.run(command + flag, check=False).returncode:
             sys.exit(code)
     lines = "\n".join(page(kept(place))).rstrip() + "\n"

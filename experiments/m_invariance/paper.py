@@ -71,7 +71,6 @@ SETTING = (
     "has 295,243 rows and not 600,000: 98,400 rows at first, 2,460 of them replaced in each of 81 "
     'releases for r = 5k, and so on. Places are filled as in the paper (`balancing = "paper"`).'
 )
-MIDDLING = "occupation alone; l = 2, 6 and 10."
 QUICKLY = (
     "0.049 of its scale (9,800 rows at first, 245 replaced for r = 5k), occupation alone; m = 10 and "
     "l = 2 and 10; r = 5k, 20k and 40k, for Mondrian 20k and 40k; 200 queries instead of 10,000, of every "
@@ -87,7 +86,6 @@ FIGURE_4 = Figure(
     shows="vulnerable tuples by r, l-diverse Mondrian",
     measured=with_mondrian,
     setting=SETTING,
-    middling=MIDDLING,
     quickly=QUICKLY,
     claims=[
         Claim(

@@ -43,12 +43,11 @@ class Scale:
 
 
 FULL = Scale(492, SENSITIVE, (2, 4, 6, 8, 10), (2, 4, 6, 8, 10), VOLUMES, VOLUMES, 10_000, 10)
-MIDDLE = Scale(492, SENSITIVE[:1], (2, 4, 6, 8, 10), (2, 6, 10), VOLUMES, VOLUMES, 10_000, 10)
 QUICK = Scale(49, SENSITIVE[:1], (10,), (2, 10), (20, 40), (5, 20, 40), 200, 20)
 
 
 def scale(variant: Variant) -> Scale:
-    return {"full": FULL, "middle": MIDDLE, "quick": QUICK}[variant]
+    return FULL if variant == "full" else QUICK
 
 
 @dataclass(frozen=True)

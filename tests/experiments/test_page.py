@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
@@ -51,7 +50,6 @@ def made_up(scripts, found, **claim):
         measured=lambda variant: found if variant == "full" else found / 10,
         claims=[asked],
         setting="Everything.",
-        middling="a half.",
         quickly="a tenth.",
         panels=lambda f: [scripts.charts.Panel("drawn", "x", {"ours": [(0, f, f, f)] * 2})],
     )
@@ -126,14 +124,10 @@ def test_what_nobody_explained_says_so(scripts, tmp_path):
 def test_the_quick_variant_is_named(scripts, tmp_path):
     """Less is measured, and the figure says what is less; the full one does not."""
     figure = made_up(scripts, 20)
-    quick, middle, full = (
-        scripts.page._figure(figure, tmp_path / "p", v) for v in ("quick", "middle", "full")
-    )
+    quick, full = (scripts.page._figure(figure, tmp_path / "p", v) for v in ("quick", "full"))
     assert quick["claims"][0]["ours"] == "a|b 2.0"
     assert "Quick: a tenth." in quick["setting"]
-    assert "Middle: a half." in middle["setting"]
     assert "Quick" not in full["setting"]
-    assert "Middle" not in full["setting"]
     section = "\n".join(scripts.page.section(whole(quick)))
     assert "The quick variant" in section
     assert "a\\|b 2.0" in section  # a bar within a cell does not end it
@@ -162,20 +156,6 @@ def test_the_page_counts_verdicts(scripts, tmp_path):
     assert text.count("| A paper | quick | 3 | 2 | 1 | 1 | 4.5 |") == 2
     assert "| all |  | 6 | 4 | 2 | 2 | 9.0 |" in text
     assert "- **Table 1**: a list" in text
-
-
-def test_a_paper_without_a_middle_variant_is_measured_in_full(scripts, tmp_path, monkeypatch):
-    """And the page says full; one with a middle says middle, and was asked for no more."""
-    asked = []
-    figure = replace(made_up(scripts, 2), measured=lambda v: asked.append(v) or 2, panels=None)
-    for middling in ("", "a half."):
-        figures = [replace(figure, middling=middling)]
-        paper = SimpleNamespace(PAPER=scripts.claims.Paper(title="A", figures=figures))
-        monkeypatch.setitem(sys.modules, "paper", paper)
-        monkeypatch.setattr(sys, "path", [*sys.path])
-        scripts.page.measure("slicing", tmp_path, "middle")
-        kept = json.loads((tmp_path / "slicing.json").read_text(encoding="utf-8"))
-        assert kept["variant"] == asked[-1] == ("middle" if middling else "full")
 
 
 def test_safe_sampling_is_measured_without_data(tmp_path):
