@@ -29,7 +29,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables judges peers nist oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables losses judges peers nist oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -107,6 +107,9 @@ experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into exp
 
 tables: $(VENV)/.locked  ## what each experiment prints by itself, one after the other
 	@set -e; for script in $(filter-out $(OUTSIDE),$(sort $(shell grep -l __main__ experiments/*/*.py))); do echo "== $$script"; $(BIN)/python $$script; done
+
+losses: $(VENV)/.locked  ## every method on every table, before and now, beside the papers' ways and other tools; needs PHALANX_DATA (LOSSES=--write: into the page)
+	@$(BIN)/python experiments/losses/methods.py $(LOSSES)
 
 judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py

@@ -40,7 +40,7 @@ def show(table: str, asked: str, data: Microdata, **parameters: object) -> None:
         found = width(data, groups)
         beside = beside or found
         cells = [table, asked, cuts, cut_at, f"{len(np.unique(groups)):,}", f"{found:.4f}"]
-        cells += [f"{100 * (found / beside - 1):+.0f} %", f"{min(seconds[1:]):.2f}"]
+        cells += [f"{100 * (found / beside - 1):+.0f} %", f"{min(seconds[1:]):.3f}"]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -15,7 +15,12 @@ def data_file(name: str) -> Path:
     return Path(folder, name)
 
 
-def show(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def table_of(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A Markdown table."""
-    for line in (header, ["---"] * len(header), *rows):
-        print("| " + " | ".join(map(str, line)) + " |", flush=True)
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def show(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a Markdown table."""
+    print(table_of(header, rows), flush=True)
