@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether an analyst sees changes of the data or of the grouping: changes of counts from release to
-release, with groups cut anew each time beside groups that keep the cuts of the first release.
+release, with groups cut anew each time beside groups that keep the cuts of the release before.
 
     PHALANX_DATA=FOLDER python experiments/losses/changes.py [--k 10] [--queries 200] [--only NAME]
 
@@ -9,72 +9,68 @@ Series: ``panel`` (``rwm5yr``, 1984 to 1988; needs no folder) and ``acs`` (20,00
 random counts are asked, with a range of about a third of the domain on two quasi-identifiers;
 answers spread the rows of a group evenly over its box, as in the papers. *Of changes*: the sum over
 queries and years of |answered change - true change|, as a part of the sum of true changes; *of
-counts*: the median relative error of the counts themselves.
+counts*: the median relative error of the counts themselves; *beside*: of changes, beside groups cut
+anew at the same places. Cuts are strict ones of Mondrian, *kept* with ``keep_cuts``.
 
-Ways: ``anew``, what Mondrian does by itself; ``kept, tight``: rows go down the cuts of the release
-before, a box without k rows is joined with its sister and one with 2k or more is cut further, and
-what is published is the tight box; ``kept, whole``: the same, and what is published is the part of
-the domain that the cuts leave, which stays the same where the cuts do. Cuts are at medians and see
-quasi-identifiers alone. No option of a method: kept cuts tell that somebody was there before.
+*Values told*: of those who came, how many have a value (education in the panel, occupation in the
+census) that follows for sure from what their group has more of than the groups of the release
+before, and not from one release alone. Who knows everybody's quasi-identifiers and who was there
+knows the groups of every release.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from folders import data_file, show
 
+from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
 from phalanx.demo import QUASI, RELEASES, panel
+from phalanx.methods.base import Memory
+from phalanx.methods.mondrian.method import CutAt, Mondrian
+from phalanx.randomness import Randomness
 
 Ints = npt.NDArray[np.int64]
 Boxes = npt.NDArray[np.int64]
 """The first and last code of every group on every attribute, shape (g, d, 2)."""
+PLACES: tuple[CutAt, ...] = ("least-width", "median")
 
 
-@dataclass
-class Node:
-    """A part of the domain, and how it is cut, if it is."""
+@dataclass(frozen=True)
+class Series:
+    """Tables of persons who come and go."""
 
-    box: Boxes
-    """Shape (d, 2)."""
-    attribute: int = -1
-    last: int = -1
-    """The greatest code on the left."""
-    sides: list["Node"] = field(default_factory=list)
+    codes: Sequence[Ints]
+    """Quasi-identifiers of each release, shape (n, d)."""
+    people: Sequence[pl.DataFrame]
+    """Person and value of each row of each release."""
 
-
-def grow(node: Node, codes: Ints, k: int) -> Iterator[tuple[Boxes, Ints]]:
-    """The groups of these rows (n, d) below a node, each with its part of the domain; cuts that
-    are there are kept where both sides have k rows, and missing ones are made.
-    """
-    if node.sides:
-        left = codes[:, node.attribute] <= node.last
-        if min(left.sum(), (~left).sum()) >= k:
-            yield from grow(node.sides[0], codes[left], k)
-            yield from grow(node.sides[1], codes[~left], k)
-            return
-        node.sides = []
-    width = np.diff(node.box, axis=1).ravel()
-    spread = (codes.max(axis=0) - codes.min(axis=0)) / np.maximum(SIZES["now"] - 1, 1)
-    for a in np.argsort(-spread, kind="stable").tolist() if len(codes) >= 2 * k else ():
-        middle = int(np.sort(codes[:, a])[(len(codes) - 1) // 2])
-        for last in (middle, middle - 1):
-            left = codes[:, a] <= last
-            if width[a] and min(left.sum(), (~left).sum()) >= k:
-                low, high = node.box.copy(), node.box.copy()
-                low[a, 1], high[a, 0] = last, last + 1
-                node.attribute, node.last, node.sides = a, last, [Node(low), Node(high)]
-                yield from grow(node.sides[0], codes[left], k)
-                yield from grow(node.sides[1], codes[~left], k)
-                return
-    yield node.box, codes
+    @property
+    def sizes(self) -> Ints:
+        """How many codes each attribute has."""
+        return np.concatenate(self.codes).max(axis=0) + 1
 
 
-SIZES: dict[str, Ints] = {}
-"""How many codes each attribute of the series has."""
+@dataclass(frozen=True)
+class Table:
+    """Who is in each group of a release, and the values of each group."""
+
+    persons: Sequence[Sequence[int]]
+    values: Sequence["Counter[str]"]
+
+    @classmethod
+    def of(cls, groups: Sequence[Ints], people: pl.DataFrame) -> "Table":
+        person, value = (column.to_list() for column in people.get_columns())
+        return cls(
+            [[person[row] for row in rows] for rows in groups],
+            [Counter(value[row] for row in rows) for rows in groups],
+        )
 
 
 def answers(boxes: Boxes, rows: Ints, asked: Boxes) -> npt.NDArray[np.float64]:
@@ -103,32 +99,57 @@ def coded(tables: Sequence[pl.DataFrame], quasi: Sequence[str]) -> list[Ints]:
     """The codes of every release, in the order of all values that occur."""
     together = pl.concat([table.select(quasi) for table in tables])
     codes = np.stack([together[name].rank("dense").to_numpy() for name in quasi], axis=1)
-    SIZES["now"] = codes.max(axis=0).astype(np.int64)
     return np.split(codes.astype(np.int64) - 1, np.cumsum([t.height for t in tables])[:-1])
 
 
-def published(releases: Sequence[Ints], k: int, way: str) -> Iterator[tuple[Boxes, Ints]]:
-    """The boxes of every release and how many rows each has."""
-    whole = np.stack([np.zeros_like(SIZES["now"]), SIZES["now"] - 1], axis=1)
-    root = Node(whole)
+def published(releases: Sequence[Ints], method: Mondrian) -> Iterator[tuple[Boxes, list[Ints]]]:
+    """The boxes of every release and the rows of each."""
+    memory = Memory()
     for codes in releases:
-        root = Node(whole) if way == "anew" else root
-        groups = list(grow(root, codes, k))
-        tight = [np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1) for _, rows in groups]
-        boxes = tight if way != "kept, whole" else [box for box, _ in groups]
-        yield np.stack(boxes), np.array([len(rows) for _, rows in groups])
+        names = [str(a) for a in range(codes.shape[1])]
+        data = Microdata.encode(pl.DataFrame(codes, schema=names), Schema(quasi=names))
+        draft = method.publish(data, memory, Randomness.seeded(1))
+        memory = memory.after(draft, None)
+        order = np.argsort(draft.groups, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(draft.groups[order])) + 1)
+        ends = [[codes[rows].min(axis=0), codes[rows].max(axis=0)] for rows in groups]
+        yield np.moveaxis(np.array(ends), 1, 2), groups
 
 
-def rwm5yr() -> list[Ints]:
+def told(before: Table, now: Table) -> Iterator[bool]:
+    """Of each person who came, whether two releases tell a value that this one alone does not.
+
+    Values stay. Who of a group was there before was in certain groups; what the group has more of
+    than these had together, those who came must have. A person is told where all who came to the
+    group have one and the same value for sure.
+    """
+    group_of = {person: g for g, persons in enumerate(before.persons) for person in persons}
+    for persons, values in zip(now.persons, now.values, strict=True):
+        came = [person for person in persons if person not in group_of]
+        groups = {group_of[person] for person in persons if person in group_of}
+        had = sum((before.values[g] for g in groups), Counter())
+        surely = values - had
+        alike = surely.total() == len(came) and len(surely) == 1 < len(values)
+        yield from [alike] * len(came)
+
+
+def rwm5yr() -> Series:
     people = panel()
-    return coded([people.filter(pl.col("year") == year) for year in RELEASES], QUASI)
+    tables = [people.filter(pl.col("year") == year) for year in RELEASES]
+    first = people.sort("year").group_by("id").agg(pl.col("educ").first())  # values stay
+    values = [
+        t.select("id").join(first, on="id", how="left", maintain_order="left") for t in tables
+    ]
+    return Series(coded(tables, QUASI), values)
 
 
-def census() -> list[Ints]:
+def census() -> Series:
     quasi = ["age", "sex", "education17", "birthplace57"]
-    pool = pl.read_parquet(data_file("acs2018_occsal.parquet"), columns=quasi)
+    columns = ["row_id", *quasi, "occupation50"]
+    pool = pl.read_parquet(data_file("acs2018_occsal.parquet"), columns=columns)
     pool = pool.sample(22_800, seed=1)
-    return coded([pool.slice(700 * year, 20_000) for year in range(5)], quasi)
+    tables = [pool.slice(700 * year, 20_000) for year in range(5)]
+    return Series(coded(tables, quasi), [t.select("row_id", "occupation50") for t in tables])
 
 
 SERIES = {"panel": rwm5yr, "acs": census}
@@ -144,20 +165,32 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     for name in [given.only] if given.only else SERIES:
-        releases = SERIES[name]()
-        asked = queries(SIZES["now"], given.queries)
+        series = SERIES[name]()
+        asked = queries(series.sizes, given.queries)
         true = np.stack(
-            [answers(np.stack([c, c], axis=2), np.ones(len(c)), asked) for c in releases]
+            [answers(np.stack([c, c], axis=2), np.ones(len(c)), asked) for c in series.codes]
         )
-        for way in ("anew", "kept, tight", "kept, whole"):
-            made = list(published(releases, given.k, way))
-            said = np.stack([answers(*groups, asked) for groups in made])
-            change = np.abs(np.diff(said, axis=0) - np.diff(true, axis=0)).sum()
-            of_counts = np.median((np.abs(said - true) / np.maximum(true, 1))[true > 0])
-            groups = np.mean([len(boxes) for boxes, _ in made])
-            error = change / np.abs(np.diff(true, axis=0)).sum()
-            rows.append([name, way, f"{groups:.0f}", f"{error:.2f}", f"{of_counts:.1%}"])
-    show(["series", "cuts", "groups", "error of changes", "error of counts"], rows)
+        for cut_at in PLACES:
+            anew = 0.0
+            for kept in (False, True):
+                method = Mondrian(k=given.k, cuts="strict", cut_at=cut_at, keep_cuts=kept)
+                made = list(published(series.codes, method))
+                sizes = [np.array([len(rows) for rows in groups]) for _, groups in made]
+                said = np.stack(
+                    [answers(b, n, asked) for (b, _), n in zip(made, sizes, strict=True)]
+                )
+                tables = [Table.of(g, p) for (_, g), p in zip(made, series.people, strict=True)]
+                came = [one for pair in pairwise(tables) for one in told(*pair)]
+                changes = np.abs(np.diff(said, axis=0) - np.diff(true, axis=0)).sum()
+                changes /= np.abs(np.diff(true, axis=0)).sum()
+                of_counts = np.median((np.abs(said - true) / np.maximum(true, 1))[true > 0])
+                beside = f"{changes / anew - 1:+.0%}" if kept else ""
+                anew = changes
+                cells = [f"{np.mean([len(n) for n in sizes]):.0f}", f"{changes:.2f}", beside]
+                cells += [f"{of_counts:.1%}", f"{sum(came):,} of {len(came):,}"]
+                rows.append([name, cut_at, "kept" if kept else "anew", *cells])
+    header = ["series", "cuts", "", "groups", "error of changes", "beside", "error of counts"]
+    show([*header, "values told"], rows)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,9 @@ NOT_ASKED: Mapping[Option, str] = {
         "it is a number of regions that follows from the rows, m and the number of values, which"
         " are public"
     ),
+    ("mondrian", "keep_cuts", "True"): (
+        "it goes with k alone, which promises nothing of sensitive values, and no cut looks at one"
+    ),
     (
         "safe-sampling",
         "expected_rows",

@@ -31,6 +31,7 @@ from phalanx.methods.base import (
 )
 from phalanx.methods.households import Alike, grouped_households, of_members
 from phalanx.methods.mondrian.balanced import by_even_cuts
+from phalanx.methods.mondrian.cut_tree import Cut, parts, rebuilt, recall, to_state
 from phalanx.methods.mondrian.households import balanced_households
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT, Table
@@ -40,6 +41,7 @@ from phalanx.methods.not_applicable import grouped_apart
 from phalanx.methods.requirement import Distance, Diversity, Requirement
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness, Stream
+from phalanx.release.evidence.evidence import Tables
 from phalanx.release.forms.generalized import generalize
 
 Cuts = Literal["balanced", "strict", "relaxed"]
@@ -71,6 +73,11 @@ class Mondrian:
     Survey weights, where the schema declares them, are published as one mean for each group. An
     adversary who knows them learns who is in which group where boxes overlap or persons are equal;
     all that is said here holds with that known, since no weight has a part in a cut.
+
+    With ``keep_cuts`` a series cuts where the release before was cut, as far as k allows, so that
+    counts change with the data and not with the groups. No cut looks at a sensitive value, and who
+    knows all quasi-identifiers can tell where the cuts are in any case. What two releases tell
+    together is no more promised than without (docs/explanation/mondrian.md has figures).
 
     Where the schema declares a ``cluster``, a household counts as one person: k households or more
     of equally many rows stand together, their first members in one group, their second ones in
@@ -140,6 +147,10 @@ class Mondrian:
     """Where strict and relaxed cuts are made: ``least-width``, the default: where groups are
     expected to be narrowest; ``median``: of the widest attribute.
     """
+    keep_cuts: bool = False
+    """In a series: cuts of the release before stay where they leave k rows on both sides; with k
+    alone and strict cuts.
+    """
     min_width: Mapping[str, float] = field(default_factory=dict)
     """Per attribute the least width of a published interval, in its own unit."""
 
@@ -152,6 +163,13 @@ class Mondrian:
             raise PlanError(
                 f"[method] cut_at = {self.cut_at!r} is for strict and relaxed cuts, and these are"
                 " balanced; leave it out, or name the cuts."
+            )
+        if not isinstance(self.keep_cuts, bool):
+            raise PlanError(f"[method] keep_cuts = {self.keep_cuts!r} must be true or false.")
+        if self.keep_cuts and (self.requirement.about_sensitive or self._used_cuts != "strict"):
+            raise PlanError(
+                "[method] keep_cuts is for strict cuts with k alone; with l or t, kept cuts would"
+                " tell of earlier values, so leave it out."
             )
         check_widths(self.min_width)
 
@@ -179,7 +197,10 @@ class Mondrian:
         check_min_width(self.min_width, microdata)
         if self.requirement.about_sensitive:
             microdata.check_single_valued("a promise of l or t")
-        if microdata.households is not None:
+        state: Tables = {}
+        if self.keep_cuts:
+            groups, state = self._by_kept_cuts(microdata, memory)
+        elif microdata.households is not None:
             groups = self._of_households(microdata, microdata.households, rng)
         else:
             about = self.requirement.about_sensitive
@@ -201,7 +222,17 @@ class Mondrian:
             rng.stream("mondrian"),
             min_width=self.min_width,
         )
-        return Draft(form=form, groups=published[groups])
+        return Draft(form=form, groups=published[groups], state=state)
+
+    def _by_kept_cuts(self, microdata: Microdata, memory: Memory) -> tuple[Ints, Tables]:
+        """The group of every row, and the cuts for the next release."""
+        if microdata.households is not None or microdata.schema.not_applicable:
+            raise PlanError(
+                "[method] keep_cuts is for tables without a cluster and without values that are"
+                " not applicable; leave it out."
+            )
+        groups, cuts = partition_again(self, microdata.quasi, recall(memory.state, microdata))
+        return groups, to_state(cuts, microdata)
 
     def _groups(
         self, quasi: Sequence[Column], sensitive: Column | None, stream: Stream, of: str | None
@@ -256,6 +287,7 @@ class Mondrian:
             distance=None if self.t is None else self.distance,
             cuts=self._used_cuts,
             cut_at=None if self._used_cuts == "balanced" else self.cut_at or "least-width",
+            keep_cuts=self.keep_cuts or None,
         )
 
     @property
@@ -264,8 +296,10 @@ class Mondrian:
 
     @property
     def divided_by(self) -> Division | None:
-        """Regions, where each group is judged by its own values; t asks about the table's."""
-        return "regions" if self.t is None else None
+        """Regions, where each group is judged by its own values; t asks about the table's, and
+        kept cuts are those of the table.
+        """
+        return "regions" if self.t is None and not self.keep_cuts else None
 
     @property
     def holds_if_method_known(self) -> bool:
@@ -322,12 +356,49 @@ def partition(
     narrow = method.cut_at != "median"
     how = STRICT if method.cuts != "relaxed" else EITHER if narrow else RELAXED
     mondrian = partial(kernel.cut, how, LOOKED_AT if narrow else 0)
-    cut = partial(cutter or mondrian, table, asked.rule)
-    if n < _ALONE or threads() == 1:
-        cut(0, n, 0)
-    else:
-        on_all(lambda part: cut(int(part[0]), int(part[1]), 0), cut(0, n, n // _GRAIN))
+    _cut(partial(cutter or mondrian, table, asked.rule), 0, n)
     return groups_of(table)
+
+
+def _cut(cut: Callable[[int, int, int], Ints], first: int, end: int) -> None:
+    """Cut the rows ``first .. end-1`` by a kernel that takes both and a grain, on all threads where
+    that pays.
+    """
+    n = end - first
+    if n < _ALONE or threads() == 1:
+        cut(first, end, 0)
+    else:
+        on_all(lambda part: cut(int(part[0]), int(part[1]), 0), cut(first, end, n // _GRAIN))
+
+
+def partition_again(
+    method: Mondrian, quasi: Sequence[Column], cuts: list[Cut]
+) -> tuple[Ints, list[Cut]]:
+    """The group of every row by the ``cuts`` of the release before and those that are missing,
+    shape (n,), and all cuts that there are now.
+    """
+    rule = method.requirement.on(len(quasi[0].codes), None).rule
+    table = table_of(quasi, [])
+    pieces = list(parts(cuts, table.codes, method.k))
+    ends = np.cumsum([len(rows) for _, rows in pieces]).tolist()
+    rows = np.concatenate([rows for _, rows in pieces])
+    codes = np.ascontiguousarray(table.codes[:, rows])
+    table = table._replace(codes=codes, rows=rows.astype(np.int32))
+    cut = partial(kernel.cut, STRICT, LOOKED_AT if method.cut_at != "median" else 0, table)
+    now: list[Cut] = []
+    for (one, part), end in zip(pieces, ends, strict=True):
+        if not len(part):
+            now.append(one)
+            continue
+        first = end - len(part)
+        _cut(partial(cut, rule), first, end)
+        starts = first + np.flatnonzero(table.begins[first:end])
+        least, greatest = (
+            by.reduceat(table.codes[:, first:end], starts - first, axis=1).T
+            for by in (np.minimum, np.maximum)
+        )
+        now += rebuilt(least, greatest)
+    return groups_of(table), now
 
 
 def table_of(
