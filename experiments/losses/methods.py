@@ -272,6 +272,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="publish the first so many rows only")
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
     given = parser.parse_args()
+    if given.write and (given.only or given.rows):
+        parser.error("--write is for all tables and all rows; leave --only and --rows out")
     tables = []
     for name in given.only or BOARDS:
         board = BOARDS[name]()
