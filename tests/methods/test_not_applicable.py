@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Persons whose sensitive value is not applicable: in groups of their own by every method that
-takes them, out of all promises about values, and refused by the others.
+"""Persons whose sensitive value is not applicable, in one release: in groups of their own, and out
+of all promises about values. Series are in ``test_not_applicable_series.py``, forms without groups
+in ``test_not_applicable_rows.py``.
 """
 
 import dataclasses
@@ -137,22 +138,16 @@ def test_a_table_of_nobody_with_a_value_is_refused():
         px.publish(households(adults=0), SCHEMA, px.Mondrian(k=4, l=2))
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        px.MutualCover(delta="1/4"),
-        px.MInvariance(m=2),
-        px.GlobalGuarantee(l=2, protect=["a"]),
-        px.SafeSampling(k=5, beta="1/10", epsilon=1, scheme={}),
-    ],
-    ids=lambda m: m.name,
-)
-def test_methods_without_such_groups_refuse(tmp_path, method):
+class Plain:
+    """A method of another package, which has no word about such rows."""
+
+    name = "plain"
+
+
+def test_a_method_without_such_groups_refuses():
     """In one sentence, before anything is made."""
-    schema = dataclasses.replace(SCHEMA, identifier="who")
-    table = households().with_row_index("who").cast({"who": pl.String})
-    with pytest.raises(SchemaError, match="'not_applicable' is declared, and"):
-        px.Series("s", schema, method, to=tmp_path / "out").publish(table)
+    with pytest.raises(SchemaError, match="'not_applicable' is declared, and plain"):
+        not_applicable.check_takes(Plain(), SCHEMA)
 
 
 def mixing(microdata, _, others, **__):

@@ -27,7 +27,7 @@ from phalanx.methods.anatomy import kernels as anatomy_kernel
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 
 LABELS = frozenset(
-    {"generalize", "bucketize", "slices", "mondrian", "perturb", "rank of equal members"}
+    {"generalize", "bucketize", "slices", "mondrian", "perturb", "rank of equal members", "apart"}
 )
 """Streams from which only ids and the order of rows are drawn, and the rank of members who are
 equal, whom no table here has; words from them cannot be gone through.

@@ -8,7 +8,7 @@ it, or says that a registered person is absent).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
@@ -72,17 +72,19 @@ class Setting:
 
     def draws(self, world: World) -> Iterator[list[Value]]:
         """The values that a prior draws: of each release those of newcomers, or where values come
-        and go those of everybody.
+        and go those of everybody. That somebody has none is public, and not drawn.
         """
         seen: set[int] = set()
         first: list[Value] = []
+        none = self.declared.get("not_applicable", ())
         for persons, values in zip(self.present, world, strict=True):
-            new = [
-                value
+            valued = [
+                (person, value)
                 for person, value in zip(persons, values, strict=True)
-                if not self.lasting or person not in seen
+                if value not in none
             ]
-            seen |= set(persons)
+            new = [value for person, value in valued if not self.lasting or person not in seen]
+            seen |= {person for person, _ in valued}
             if self.lasting:
                 first += new
             else:
@@ -127,6 +129,29 @@ def beside_none(values: Sequence[Value], without: int) -> Setting:
     there = AGES[: len(values) + without]
     worlds = tuple(((*given, *("-" * without)),) for given in orders(values))
     return Setting((there,), worlds, declared={"not_applicable": ["-"]})
+
+
+def turning(
+    *releases: tuple[Sequence[int], Sequence[Value], Sequence[int]], lasting: bool = True
+) -> Setting:
+    """For each release the persons with a value, the values of those of them who had none before
+    (or of all, where values come and go), given to these in all ways, and the persons of whom
+    everybody knows that they have none there.
+    """
+    one = series if lasting else passing
+    valued = one(*((persons, values) for persons, values, _ in releases))
+    return replace(
+        valued,
+        present=tuple((*persons, *without) for persons, _, without in releases),
+        worlds=tuple(
+            tuple(
+                (*values, *("-" * len(without)))
+                for values, (_, _, without) in zip(world, releases, strict=True)
+            )
+            for world in valued.worlds
+        ),
+        declared={"not_applicable": ["-"]},
+    )
 
 
 def anything(domain: Sequence[Value], n: int) -> Setting:

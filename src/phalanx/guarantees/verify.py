@@ -138,13 +138,18 @@ def _promise(
         bound = "a consistent release"
         return [Verdict(name=guarantee.name, bound=bound, worst=None, holds=False, note=note)]
     if not_applicable(release.form) and _is_about_values(guarantee):
-        releases, beside = applicable_parts([*earlier, release], evidence or Evidence())
-        *earlier, release = releases
+        if whole is not None and any(form_faults(each.form) for each in whole[0]):
+            whole = None
+        series = [*earlier, release] if whole is None else whole[0]
+        parts, beside = applicable_parts(series, evidence or Evidence())
+        *earlier, release = parts[: len(earlier) + 1]
         evidence = None if evidence is None else beside
         if not release.form.rows:
             note = "no published value is applicable, so that nothing is promised to anybody"
             return [Verdict(name=guarantee.name, bound=1, worst=0, holds=False, note=note)]
-    elif whole is not None and len(whole[0]) > 1 and isinstance(guarantee, Followed):
+        followed = whole is not None and all(part.form.rows for part in parts)
+        whole = (parts, whole[1]) if whole is not None and followed else None
+    if whole is not None and len(whole[0]) > 1 and isinstance(guarantee, Followed):
         series, passes = whole
         begun = passes.setdefault(
             json.dumps(public, sort_keys=True), enumerate(guarantee.check_each(series, evidence))

@@ -18,6 +18,7 @@ from math import ceil, inf
 from typing import Any, ClassVar, Literal
 
 from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.base import Guarantee
@@ -36,6 +37,8 @@ from phalanx.methods.global_guarantee.ratios import (
     again_of_series,
 )
 from phalanx.methods.global_guarantee.state import Rules
+from phalanx.methods.mondrian.method import Mondrian, partition
+from phalanx.methods.not_applicable import is_not_applicable, published_apart
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
@@ -69,6 +72,7 @@ class GlobalGuarantee:
     name: ClassVar[str] = "global-guarantee"
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
 
     l: Number
@@ -353,9 +357,31 @@ class GlobalGuarantee:
         where nothing is left.
         """
         check_min_width(self.min_width, microdata)
+        self._check_applicable(microdata.schema)
+        return published_apart(
+            microdata,
+            lambda part: self._publish(part, memory, rng),
+            lambda part: partition(Mondrian(k=self.least), part.quasi, None),
+            rng.stream("apart"),
+            least=self.least,
+            min_width=self.min_width,
+        )
+
+    def _publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        """The same of rows whose values are applicable."""
         if not memory.releases:  # later, what comes and goes may be gone
             check_named(microdata.sensitive, self._named, self.expected_later)
         table = recall(self.rules, microdata, memory)
         state = decide(table, rng)
         proposed = draft(table, state, expose(table, state), rng.stream("generalize"))
         return replace(proposed, guarantees=[self.promise(table.unprotected.to_list())])
+
+    def _check_applicable(self, schema: Schema) -> None:
+        """PlanError where the plan protects a value that is not applicable."""
+        for key, values in self._named.items():
+            for value in values:
+                if is_not_applicable(value, schema):
+                    raise PlanError(
+                        f"[method] {key} names {value!r}, and the schema lists it as not"
+                        " applicable; take it out of one of them."
+                    )

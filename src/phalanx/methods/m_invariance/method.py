@@ -41,6 +41,8 @@ from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, 
 from phalanx.methods.m_invariance.offer import OFFER
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
+from phalanx.methods.mondrian.method import Mondrian, partition
+from phalanx.methods.not_applicable import published_apart
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -76,6 +78,7 @@ class MInvariance:
     needs_persons: ClassVar[bool] = True
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
 
     m: int
@@ -174,12 +177,23 @@ class MInvariance:
         """Division, balancing (by default: entering in whole sets), assignment, split; MethodError
         or NotEligible where the promise cannot be kept.
         """
+        check_min_width(self.min_width, microdata)
+        return published_apart(
+            microdata,
+            lambda part: self._publish(part, memory, rng),
+            lambda part: partition(Mondrian(k=self.m), part.quasi, None),
+            rng.stream("apart"),
+            least=self.m,
+            min_width=self.min_width,
+        )
+
+    def _publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        """The same of rows whose values are applicable."""
         if microdata.persons is None:
             raise SchemaError(
                 "m-invariance follows persons through the releases and no identifier is declared;"
                 " name the identifier column in the schema."
             )
-        check_min_width(self.min_width, microdata)
         microdata.check_single_valued("m-invariance")
         stream = rng.stream("m-invariance")
         signatures = Signatures.recall(
