@@ -4,7 +4,7 @@ may be the person's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -22,10 +22,13 @@ from phalanx.adversaries.disclosure import (
     shares,
 )
 from phalanx.adversaries.records.rows import Records, renumbered
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
+from phalanx.data.microdata import Microdata
+from phalanx.data.not_applicable import is_listed
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import whole
+from phalanx.release.applicable import lacks_value
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
@@ -58,6 +61,9 @@ class Informed:
     the hierarchy where there is one. Of several nearest rows each is as likely. Identity disclosure
     is how often it so picks the person's own row, attribute disclosure how often one with the
     person's value.
+
+    Where values are not applicable, it knows whose, and takes no other rows for such a person, nor
+    such rows for others.
 
     Attacks all persons where there are few pairs of a person and a row, else ``sample`` persons
     (2,000 where None), and says so; with ``sample``, so many. Needs ``evidence.microdata`` and who
@@ -140,7 +146,8 @@ class Informed:
         if form.sensitive is not None:
             shown, of_person = numbered(form.table[form.sensitive], microdata)
             values = of_person[who]
-        count, identity, attribute = _picked(
+        count, identity, attribute = _picked_apart(
+            _who_is_known(form, microdata),
             records,
             distances,
             who,
@@ -202,6 +209,48 @@ class Informed:
         return changes
 
 
+def _who_is_known(form: Perturbed, microdata: Microdata) -> tuple[Bools, Bools]:
+    """Which persons have no value, and which rows, where that is public; none where it is not."""
+    listed = [value for a in form.attribute("sensitive") for value in a.not_applicable]
+    if not listed or form.sensitive is None:
+        return np.zeros(microdata.rows, dtype=np.bool_), np.zeros(form.rows, dtype=np.bool_)
+    return lacks_value(microdata, listed), is_listed(form.table[form.sensitive], listed)
+
+
+def _picked_apart(
+    known: tuple[Bools, Bools],
+    records: Records,
+    distances: Sequence[Distance],
+    who: Ints,
+    row_of: Ints,
+    changes: int,
+    values: Ints | None,
+    shown: Ints | None,
+) -> tuple[Ints, Floats, Floats | None]:
+    """What :func:`_picked` finds of persons without a value among rows without one, and of the
+    others among the others; ``known``: which persons and which rows have none.
+    """
+    count = np.zeros(len(who), dtype=np.int64)
+    identity, attribute = np.zeros(len(who)), np.zeros(len(who))
+    for without in (False, True):
+        persons, rows = np.flatnonzero(known[0][who] == without), known[1] == without
+        if not len(persons) or not rows.any():
+            continue
+        place = np.where(rows, np.cumsum(rows) - 1, -1)
+        count[persons], identity[persons], same = _picked(
+            replace(records, rows=records.rows[rows]),
+            distances,
+            who[persons],
+            place[row_of[persons]],
+            changes,
+            None if values is None else values[persons],
+            None if shown is None else shown[rows],
+        )
+        if same is not None:
+            attribute[persons] = same
+    return count, identity, None if values is None else attribute
+
+
 def _picked(
     records: Records,
     distances: Sequence[Distance],
@@ -212,7 +261,7 @@ def _picked(
     shown: Ints | None,
 ) -> tuple[Ints, Floats, Floats | None]:
     """How many rows are nearest to each person, and the chances that one of them is the person's
-    ``row_of`` and has the person's value.
+    ``row_of``, -1 for none of these, and has the person's value.
     """
     q = 1 if shown is None else 1 + int(shown.max(initial=0))
     distinct, place = _different(records.rows)
@@ -226,7 +275,8 @@ def _picked(
         np.concatenate([np.zeros(0, np.int64), *nearest_rows]),
     )
     count = np.bincount(person, weights=times[row], minlength=len(who)).astype(np.int64)
-    identity = np.bincount(person, weights=row == place[row_of][person], minlength=len(who))
+    own = np.where(row_of < 0, -1, place[row_of])
+    identity = np.bincount(person, weights=row == own[person], minlength=len(who))
     if values is None:
         return count, identity / count, None
     wanted = row * q + values[person]

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
+from phalanx.data.not_applicable import is_listed
 from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Verdict
@@ -86,6 +89,7 @@ class MutualCover:
             self._file(form),
             *self._original(form, microdata, rows),
             *self._tables(outputs, faults),
+            *self._apart(form, outputs, sound=not faults),
             *self._drawing(form, microdata, outputs, rows, sound=not faults),
         ]
 
@@ -248,6 +252,31 @@ class MutualCover:
             holds=fewest is None or fewest >= self.tuples,
             note=note,
         )
+
+    def _apart(
+        self, form: Perturbed, outputs: OutputTables | None, *, sound: bool
+    ) -> Iterator[Verdict]:
+        """Groups that hold rows without a value beside others, who would not cover for each other,
+        as anyone may know which a person is.
+        """
+        part = "rows without a value"
+        listed = [value for a in form.attribute("sensitive") for value in a.not_applicable]
+        if not listed or form.sensitive is None:
+            return
+        if outputs is None or not sound:
+            why = _NO_TABLES if outputs is None else "the random output tables are not sound"
+            yield self._not_checked(part, 0, why)
+            return
+        without = is_listed(form.table[form.sensitive], listed)
+        groups = len(outputs.of)
+        held = np.bincount(outputs.group, weights=without, minlength=groups)
+        mixed = int(((held > 0) & (held < np.bincount(outputs.group, minlength=groups))).sum())
+        note = (
+            f"{mixed} group(s) hold rows whose value is not applicable beside others"
+            if mixed
+            else f"{int(without.sum())} row(s) stand in groups of their own"
+        )
+        yield self._verdict(part, 0, mixed, holds=not mixed, note=note)
 
     def _drawing(
         self,

@@ -28,6 +28,7 @@ from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
 from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
+from phalanx.methods.not_applicable import grouped_apart, rows_apart
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb
@@ -52,8 +53,9 @@ class MutualCover:
     Publishes the schema of the original: each row's quasi-identifiers as drawn from the random
     output tables of its group, beside its own sensitive value; no groups. Groups are cut by
     Mondrian, by quasi-identifiers alone, with at least 1/delta rows; a group whose tuples cannot
-    all change is widened. Sensitive values are not looked at, and nothing bounds what is inferred
-    about them. A missing value counts as a value of its own. What is hidden is how the rows were
+    all change is widened. Sensitive values are not looked at, but for those that say that a person
+    has none (``not_applicable``), whose rows cover for each other alone, and nothing bounds what is
+    inferred about them. A missing value counts as a value of its own. What is hidden is how the rows were
     changed: an adversary who knows the method may link more than the paper's does, and the report
     says how much. The promise is about one value of one release: all rows together tell more, and
     so do two releases of one table.
@@ -80,6 +82,7 @@ class MutualCover:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = False
     may_suppress: ClassVar[Sequence[str]] = ()
@@ -183,11 +186,13 @@ class MutualCover:
                 f"[method] changes = {self.changes} and there are {len(microdata.schema.quasi)}"
                 " quasi-identifiers; lower it."
             )
-        if microdata.rows * exact(self.delta, "delta") < 1:
+        rows = len(rows_apart(microdata)[0])
+        if rows * exact(self.delta, "delta") < 1:
+            valued = " with a value" * (rows < microdata.rows)
             raise MethodError(
                 f"delta = {self.delta} asks for at least"
-                f" {math.ceil(1 / exact(self.delta, 'delta'))} rows and the table has"
-                f" {microdata.rows}; raise delta, or publish when there are more rows."
+                f" {math.ceil(1 / exact(self.delta, 'delta'))} rows{valued} and the table has"
+                f" {rows}; raise delta, or publish when there are more rows."
             )
 
     def tables(self, microdata: Microdata) -> Tables:
@@ -210,7 +215,15 @@ class MutualCover:
             Where no table keeps delta.
         """
         distances = self._distances(microdata)
-        return self._maker(microdata, distances).tables(self._groups(microdata, distances))
+        groups = grouped_apart(
+            microdata,
+            lambda part: self._groups(part, distances),
+            lambda part: self._groups(part, distances),
+            least=self._mondrian.k,
+        )
+        part = np.zeros(microdata.rows, dtype=np.int64)
+        part[rows_apart(microdata)[1]] = 1
+        return self._maker(microdata, distances).tables(groups, part)
 
     @staticmethod
     def recollect(

@@ -105,17 +105,19 @@ class Maker:
     changes: int
     """On how many attributes each row changes at least."""
 
-    def tables(self, group: Ints) -> Tables:
+    def tables(self, group: Ints, part: Ints | None = None) -> Tables:
         """The tables of least cost for these groups, 0 .. g-1; groups that have none are widened to
-        their neighbours in that order until all have.
+        their neighbours in that order until all have. ``part`` (n,): rows that must not share a
+        group have different numbers, and groups of equal ones stand together.
 
-        MethodError where not even all rows together have such tables, or delta is above 1 or below
-        1/m for a group of m rows.
+        MethodError where not even all rows of a part together have such tables, or delta is above 1
+        or below 1/m for a group of m rows.
         """
+        part = np.zeros(len(group), dtype=np.int64) if part is None else part
         tables, bad = self._of(np.arange(len(group)), group)
         places = [place[column] for place, column in zip(self.places, self.columns, strict=True)]
         while bad.any():
-            wider = widened(tables.group, bad, np.stack(places, axis=1))
+            wider = widened(tables.group, bad, np.stack(places, axis=1), part)
             g = int(wider.max()) + 1
             parts = np.unique(wider * len(bad) + tables.group)
             changed = np.bincount(parts // len(bad), minlength=g) > 1
@@ -222,25 +224,29 @@ def denominator_for(tuples: int, delta: Fraction) -> int:
     return base << max(0, (room // base).bit_length() - 1) if base <= room else room
 
 
-def widened(group: Ints, bad: Bools, places: Floats) -> Ints:
+def widened(group: Ints, bad: Bools, places: Floats, part: Ints) -> Ints:
     """Groups, 0 .. g-1, each bad one put together with the nearer one of its neighbours in their
     order, which follows how the table was cut.
 
-    ``places`` (n, d): where every row is; groups are as near as their means (l1). MethodError where
-    there is one group only.
+    ``places`` (n, d): where every row is; groups are as near as their means (l1). ``part`` (n,):
+    groups of different parts are no neighbours. MethodError where a bad group has none.
     """
     g = len(bad)
-    if g == 1:
-        raise MethodError(
-            "not even all rows together can all change: their values differ too little; ask for"
-            " fewer changes, raise delta, or add quasi-identifiers."
-        )
+    part_of = np.zeros(g, dtype=np.int64)
+    part_of[group] = part
     sizes = np.bincount(group, minlength=g)
     sums = [np.bincount(group, weights=place, minlength=g) for place in places.T]
     apart = np.abs(np.diff(np.stack([total / sizes for total in sums], axis=1), axis=0)).sum(axis=1)
+    apart[np.diff(part_of) != 0] = np.inf
     joined = np.zeros(g - 1, dtype=np.bool_)  # whether a group is put together with the one after
     for b in np.flatnonzero(bad):
         before, after = (apart[b - 1] if b else np.inf), (apart[b] if b < g - 1 else np.inf)
+        if np.isinf(min(before, after)):
+            raise MethodError(
+                f"not even all {'such rows' if part.any() else 'rows'} together can all change:"
+                " their values differ too little; ask for fewer changes, raise delta, or add"
+                " quasi-identifiers."
+            )
         joined[b - 1 if before <= after else b] = True
     label: Ints = np.concatenate([[0], np.cumsum(~joined)])[group]
     return label

@@ -104,6 +104,7 @@ def perturb(
                     if column.domain.hierarchy is None
                     else column.domain.hierarchy.parameters()
                 ),
+                not_applicable=list(schema.not_applicable) if name == schema.sensitive else [],
             )
         )
     row = np.empty(microdata.rows, dtype=np.int64)
