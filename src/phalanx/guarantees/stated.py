@@ -60,6 +60,17 @@ def _limits(release: Release) -> Iterator[Verdict]:
             f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row"
             " that is not published",
         )
+    declared = [v for a in release.form.attribute("sensitive") for v in a.not_applicable]
+    if declared and not release.form.id_column:
+        values = " or ".join(map(repr, declared))
+        note = (
+            f"stated: rows with {values}, which says that there is no value, cover for each other"
+            " alone, and the others do; who these persons are is taken to be public"
+            if release.form.is_drawn
+            else f"stated: rows with {values}, which says that there is no value, are covered as all"
+            " others, also where it is known whose they are"
+        )
+        yield _stated("values that are not applicable", note)
     if listed := not_applicable(release.form):
         without = rows_by_group(release.form)["without"]
         note = (

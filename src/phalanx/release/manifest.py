@@ -52,8 +52,9 @@ class PublishedAttribute(_Strict):
         default=[],
         description=(
             "of the sensitive attribute: values that say that a person has none, which is taken to"
-            " be public; their rows stand in groups of their own, and no promise about sensitive"
-            " values covers them; left out where there are none"
+            " be public; their rows stand in groups of their own, also where groups are not"
+            " published, and no promise about sensitive values covers them; left out where there"
+            " are none"
         ),
     )
 

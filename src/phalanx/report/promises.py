@@ -9,7 +9,7 @@ from phalanx.errors import PhalanxError
 from phalanx.guarantees.base import Guarantee, Limited, Worded
 from phalanx.guarantees.registry import from_parameters
 from phalanx.release.kinds import form_class
-from phalanx.release.manifest import Manifest
+from phalanx.release.manifest import Manifest, PublishedAttribute
 
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
@@ -111,16 +111,33 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
                 ),
             )
         if attribute.not_applicable:
-            listed = " or ".join(map(str, attribute.not_applicable))
-            yield (
-                f"Who has no {attribute.name} is shown",
-                (
-                    f"Persons with {listed} stand in groups of their own, since who they are is"
-                    " taken to be public, as that a child has no income. What is promised about"
-                    f" {attribute.name} is promised to the others. Hand this out only if no person"
-                    " learns from it who they are."
-                ),
-            )
+            yield from _without_a_value(manifest, attribute)
+
+
+def _without_a_value(
+    manifest: Manifest, attribute: PublishedAttribute
+) -> Iterator[tuple[str, str]]:
+    """What is shown, or taken to be known, of persons whose value is not applicable."""
+    form, listed = form_class(manifest.form), " or ".join(map(str, attribute.not_applicable))
+    if form.id_column:
+        yield (
+            f"Who has no {attribute.name} is shown",
+            (
+                f"Persons with {listed} stand in groups of their own, since who they are is"
+                " taken to be public, as that a child has no income. What is promised about"
+                f" {attribute.name} is promised to the others. Hand this out only if no person"
+                " learns from it who they are."
+            ),
+        )
+    elif form.drawn_from is not None:
+        yield (
+            f"Who has no {attribute.name} is taken to be known",
+            (
+                f"Persons with {listed} cover for each other alone, and the others for each other,"
+                " since which of the two a person is, is taken to be public, as that a child has no"
+                " income."
+            ),
+        )
 
 
 def _readable(manifest: Manifest) -> Iterator[Guarantee]:

@@ -81,6 +81,7 @@ class SafeSampling:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[LooksBack] = "last"
     takes_registry: ClassVar[bool] = False
+    takes_not_applicable: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()

@@ -148,6 +148,11 @@ def published_attributes(axes: Sequence[Axis], microdata: Microdata) -> list[Pub
             type=axis.type,
             columns=axis.columns,
             hierarchy=None if axis.hierarchy is None else axis.hierarchy.parameters(),
+            not_applicable=(
+                list(microdata.schema.not_applicable)
+                if axis.name == microdata.schema.sensitive
+                else []
+            ),
         )
         for axis in axes
     ]
