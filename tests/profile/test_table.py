@@ -659,9 +659,9 @@ def test_values_that_are_said_not_to_be_applicable_are_set_aside():
     seen = {p.name: p for p in aside}["income"]
     assert (seen.largest_m, seen.distinct, seen.applicable) == (40, 40, 240)
     for changes, looks_original, name in (
-        (None, False, "mondrian"),
-        (Changes.no, True, "slicing"),
-        (Changes.values, False, "mondrian"),
+        (None, False, "m-invariance"),
+        (Changes.no, True, "mutual-cover"),
+        (Changes.values, False, "global-guarantee"),
     ):
         use = Use(changes=changes, looks_original=looks_original)
         plan = Plan.parse(propose_plan("t.csv", aside, "t", use=use), Path("p.toml"))

@@ -51,16 +51,13 @@ def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]
     risk = f"k = {k}  # of so many persons each is one; {use.receiver} receives it"
     changes = use.changes or likely_changes(by_role)
     if changes is not Changes.no:
-        followed = sensitive is not None and by_role["identifier"] and not sensitive.not_applicable
-        if sensitive is not None and followed and sensitive.largest_m >= 2:
+        if sensitive is not None and by_role["identifier"] and sensitive.largest_m >= 2:
             return _followed(sensitive, changes, use, k, risk)
         why = (
             "without an identifier no person can be recognised when they return."
             if not by_role["identifier"]
             else "no attribute was recognised as sensitive."
             if sensitive is None
-            else "no method that follows a table has groups for values that are not applicable."
-            if sensitive.not_applicable
             else "some value is in more than half of the rows, and cannot be covered."
         )
         return [
@@ -126,8 +123,7 @@ def _as_original(
     sensitive: ColumnProfile | None, receiver: Receiver, k: int, risk: str
 ) -> list[str]:
     several = sensitive is not None and sensitive.type == "set"
-    aside = sensitive is not None and bool(sensitive.not_applicable)
-    if receiver is not Receiver.public and not several and not aside:
+    if receiver is not Receiver.public and not several:
         return [
             "# Published once, and it must look like the original: every quasi-identifier could be",
             "# another person's. What is sensitive is published with its person's row, and rows can",
@@ -146,15 +142,10 @@ def _as_original(
             *_once(sensitive, k, risk),
         ]
     l = _roomy(sensitive, min(sensitive.largest_m, k, _MOST_L))
-    why = (
-        "and mutual-cover has no groups for values that are not applicable."
-        if aside
-        else "where the public looks, rows of mutual-cover could be found."
-    )
     return [
         *_measured(sensitive),
         "# Published once, and it must look like the original, in values and not in intervals:",
-        f"# {why} Here who is in the table",
+        "# where the public looks, rows of mutual-cover could be found. Here who is in the table",
         "# can be seen, and no person's sensitive value is told with more than 1/l.",
         'name = "slicing"',
         f"l = {l}  {_share(sensitive)}",

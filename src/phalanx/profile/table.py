@@ -10,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
 from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
 from phalanx.profile.dictionary import (
@@ -245,12 +246,13 @@ def _weighing(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnP
 def _over_waves(
     column: ColumnProfile, frame: pl.DataFrame, identifier: str, wave: str
 ) -> ColumnProfile:
-    """What every wave allows by itself, and for how many of those who recur the value changes."""
+    """What every wave allows by itself, and for how many of those who recur with a value it changes."""
     allowed = [
         counted(rows[column.name], column.not_applicable).largest_m
         for rows in frame.partition_by(wave)
     ]
     values = pl.col(column.name).n_unique()
+    frame = frame.filter(pl.Series(~is_listed(frame[column.name], column.not_applicable)))
     recurring = frame.group_by(identifier).agg(values, pl.len().alias("")).filter(pl.col("") > 1)
     changing = float((recurring[column.name] > 1).mean() or 0)  # type: ignore[arg-type]
     return replace(column, of_waves=min(allowed), changing=changing)
