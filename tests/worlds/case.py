@@ -96,6 +96,21 @@ def _plain(value: Any) -> str:
     )
 
 
+def of_the_valued(output: Output) -> Output:
+    """The rows of an output whose value is applicable, without what stands beside them: a part of
+    what is seen, so that what it tells is told.
+    """
+    return tuple(
+        shown
+        if shown == REFUSED
+        else tuple(
+            tuple((name, tuple(row for row in rows if row[-1] != "-")) for name, rows in group)
+            for group in shown[0]
+        )
+        for shown in output
+    )
+
+
 def without_values(output: Output) -> Output:
     """An output less its sensitive values, which stand last in a row: what groupings that do not
     look at values must leave independent of them.

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from worlds.case import HALF, THIRD, Case, holds, open_, without_values
+from worlds.case import HALF, THIRD, Case, holds, of_the_valued, open_, without_values
 from worlds.choices import as_they_stand, by_value, dealt, first_two, whole
 from worlds.hierarchies import in_towns, of_quasi_identifiers
 from worlds.oracle import Bound
@@ -29,6 +29,7 @@ from worlds.settings import (
     orders,
     passing,
     series,
+    turning,
 )
 
 AGE = [["q0"], ["sick"]]
@@ -81,8 +82,22 @@ TOTALS = (
 TOTAL = "nothing is left here that a total would tell of; in the line of those who leave it is"
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
+NOT_PUBLIC = "who has no value is shown, and is taken to be public, which it is not here"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
 ALIKE = "on this table the bound is kept only by a group of all rows, which all come out alike"
+
+
+NONE_IN_BETWEEN = {
+    "aabb, and two without a value": beside_none("aabb", 2),
+    "ab and two without a value, then ac; two have none any more, two come": turning(
+        ((1, 2), "ab", (4, 7)), ((1, 4, 11), "ac", (2, 7))
+    ),
+    "the same, and they return": turning(
+        ((1, 2), "ab", (4, 7)),
+        ((1, 4, 11), "ac", (2, 7)),
+        ((2, 4, 7, 16), "bc", (1, 11)),
+    ),
+}
 
 
 def m_invariance() -> Iterable[Case]:
@@ -123,6 +138,18 @@ def m_invariance() -> Iterable[Case]:
         "a and b with kept k and l; one leaves, a and b with x and y come",
         series(*KEPT),
         HALF,
+    )
+    for table, setting in NONE_IN_BETWEEN.items():
+        yield holds(
+            "m-invariance", {"m": 2}, table, setting, HALF, only=tuple("abc"), quick="then" in table
+        )
+    yield open_(
+        "m-invariance",
+        {"m": 2},
+        "aabb--, where it is not public who has no value",
+        once("aabb--", not_applicable=["-"]),
+        HALF,
+        differs=NOT_PUBLIC,
     )
     regional = (
         (2, "abcd", once("abcd"), HALF),
@@ -444,6 +471,30 @@ def global_guarantee() -> Iterable[Case]:
         yield holds(
             method, lasting | small, table, setting, HALF, quick=quick, differs=TOTAL, **cut
         )
+    turned = turning(
+        ((1, 2, 4, 7, 11, 16, 22, 29), hiv(1, 8), (37, 46)),
+        ((1, 2, 4, 7, 11, 16, 37, 56), hiv(1, 8), (22, 46)),
+        lasting=False,
+    )
+    for spending in STRATEGIES:
+        yield holds(
+            method,
+            base | dict(spending) | {"grouping": "balanced"},
+            "1 of 8 beside two without a value, twice; one of these has one later, one none",
+            turned,
+            HALF,
+            quick=spending["strategy"] == "geometric",
+            **cut,
+        )
+    yield open_(
+        method,
+        small | {"l": 2, "protect": "all", "grouping": "balanced"},
+        "aabb--, where it is not public who has no value",
+        once("aabb--", not_applicable=["-"]),
+        HALF,
+        differs=NOT_PUBLIC,
+        **(cut | {"only": None}),
+    )
     another = "for good, then another one of them, too"
     yield holds(method, lasting, f"1 of 20 {another}", INFECTED, HALF, differs=TOTAL, **cut)
     yield holds(
@@ -533,7 +584,7 @@ def mondrian() -> Iterable[Case]:
         HALF,
         how="enumerated",
         folds={"deal": as_they_stand},
-        differs="who has no value is shown, and is taken to be public, which it is not here",
+        differs=NOT_PUBLIC,
     )
     for table in ("aabbcc", "aabbcd", "aaabbbcc", "aaabbccd"):
         yield holds(
@@ -871,6 +922,16 @@ def mutual_cover() -> Iterable[Case]:
         "abc, two QI: whose row is whose",
         once("abc", quasi=TWO_QI[:3]),
         HALF,
+        **alone,
+    )
+    yield open_(
+        "mutual-cover",
+        half,
+        "abc, and three without a value: whose row is whose, by the rows with one",
+        beside_none("abc", 3),
+        HALF,
+        only=tuple("abc"),
+        look=of_the_valued,
         **alone,
     )
     bounded, table = half | {"bounds": {"omniscient": "1/4"}}, "abcd, two QI: whose row is whose"
