@@ -24,11 +24,13 @@ def groups_of(
     relaxed: bool = False,
     least: int | None = None,
     compared: int = 256,
+    at_last: bool = False,
 ) -> list[list[int]]:
     """The groups, as lists of row numbers.
 
     ``least``: the size of which no part may be smaller, where cuts of least width come first, in
     nodes of at most ``compared`` times as many rows; None where all cuts are at medians.
+    ``at_last``: rows of one value are cut only where no other cut of any attribute is allowed.
     """
 
     def allowed(node: list[int]) -> bool:
@@ -90,8 +92,12 @@ def groups_of(
             low, high = min(rows[i][a] for i in node), max(rows[i][a] for i in node)
             if low < high:
                 spread.append((-(places[a][high] - places[a][low]), a))
-        for _, a in sorted(spread):
-            for left, right in halves(node, a):
+        offered = [halves(node, a) for _, a in sorted(spread)]
+        if at_last:
+            offered = [[cuts[:2] for cuts in offered], [cuts[2:] for cuts in offered]]
+            offered = [cuts for of_all in offered for cuts in of_all]
+        for cuts in offered:
+            for left, right in cuts:
                 if allowed(left) and allowed(right):
                     return split(left) + split(right)
         return [node]

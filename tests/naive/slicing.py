@@ -9,7 +9,9 @@ value. A bucket is a list of row numbers.
 
 from collections import Counter, defaultdict
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
+
+import numpy as np
 
 
 def degree(t, bucket, values):
@@ -95,25 +97,72 @@ def in_own_bucket(t, buckets, values, sensitive, l):
     return all(share * l <= 1 for share in beside(t, met[0], values, sensitive).values())
 
 
-def halves(bucket, rows, places, relaxed):
-    """All cuts of a bucket that Mondrian tries, in its order."""
+def cost(bucket, rows, places):
+    """The size, which counts the less the more attributes there are, times the width."""
+    width = sum(
+        max(place[rows[i][a]] for i in bucket) - min(place[rows[i][a]] for i in bucket)
+        for a, place in enumerate(places)
+    )
+    return float(width * np.power(np.array([len(bucket)]), 1 - 1 / (2 * len(places)))[0])
+
+
+def narrowest(bucket, rows, places, fewest):
+    """Of each attribute the cut after which both halves cost least, through rows of one value, too;
+    the best attribute first.
+    """
+    best = []
+    for a in range(len(places)):
+        ordered = sorted(bucket, key=lambda i: rows[i][a])
+        if rows[ordered[0]][a] == rows[ordered[-1]][a]:
+            continue
+        offered = [
+            (cost(ordered[:n], rows, places) + cost(ordered[n:], rows, places), a, n, ordered)
+            for n in range(fewest, len(ordered) - fewest + 1)
+        ]
+        best += [min(offered)] if offered else []
+    for _, _, n, ordered in sorted(best):
+        yield ordered[:n], ordered[n:]
+
+
+def spread_of(bucket, rows, places):
+    """The attributes on which the rows differ, the widest first."""
     spread = []
     for a in range(len(places)):
         low, high = min(rows[i][a] for i in bucket), max(rows[i][a] for i in bucket)
         if low < high:
             spread.append((-(places[a][high] - places[a][low]), a))
-    for _, a in sorted(spread):
+    return sorted(spread)
+
+
+def through(bucket, rows, places):
+    """Equally large halves, whatever rows have the median."""
+    for _, a in spread_of(bucket, rows, places):
         ordered = sorted(bucket, key=lambda i: rows[i][a])
-        if relaxed:
-            yield ordered[: len(bucket) // 2], ordered[len(bucket) // 2 :]
-            continue
+        yield ordered[: len(bucket) // 2], ordered[len(bucket) // 2 :]
+
+
+def halves(bucket, rows, places, relaxed, fewest):
+    """All cuts of a bucket that are tried, in order. Relaxed ones: the narrowest, where the bucket
+    has room for no more than 256 of ``fewest`` rows; at the medians, between values; and through
+    the rows at the medians. ``"through"``: these alone.
+    """
+    if relaxed == "through":
+        yield from through(bucket, rows, places)
+        return
+    if relaxed and len(bucket) <= 256 * fewest:
+        yield from narrowest(bucket, rows, places, fewest)
+    for _, a in spread_of(bucket, rows, places):
+        ordered = sorted(bucket, key=lambda i: rows[i][a])
         median = rows[ordered[(len(bucket) - 1) // 2]][a]
         below, equal = (
             [i for i in bucket if rows[i][a] < median],
             [i for i in bucket if rows[i][a] == median],
         )
+        stand = ordered if relaxed else bucket
         for left in (below + equal, below):
-            yield [i for i in bucket if i in left], [i for i in bucket if i not in left]
+            yield [i for i in stand if i in left], [i for i in stand if i not in left]
+    if relaxed:
+        yield from through(bucket, rows, places)
 
 
 def exact_cuts(
@@ -127,7 +176,7 @@ def exact_cuts(
     history, waiting = [buckets], [buckets[0]]
     while waiting:
         bucket = waiting.pop()
-        for left, right in halves(bucket, rows, places, relaxed):
+        for left, right in halves(bucket, rows, places, relaxed, max(least, ceil(l))):
             after = [b for b in buckets if b is not bucket] + [left, right]
             if min(len(left), len(right)) >= least and all(
                 keeps(t, after, values, sensitive, l) for t in tuples

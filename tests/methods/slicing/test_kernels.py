@@ -6,7 +6,8 @@ and matching buckets.
 import inspect
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from math import ceil
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from naive import mondrian, slicing
 from phalanx.kernels import rule as kernel
 from phalanx.kernels.rule import Rule
 from phalanx.methods.mondrian.kernels import cutting
-from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT
+from phalanx.methods.mondrian.kernels.cutting import RELAXED
+from phalanx.methods.slicing.cuts import RELAXEDLY, STRICTLY, Way
 from phalanx.methods.slicing.kernels import diversity_check, tuple_partition
 from phalanx.methods.slicing.kernels.diversity_check import Tuples
 from phalanx.methods.slicing.kernels.halves import Cells, keeps
@@ -102,20 +104,26 @@ def generated(seed: int, n: int = 24) -> Table:
     )
 
 
+Relaxed = bool | Literal["through"]
+WAYS: dict[Relaxed, Way] = {False: STRICTLY, True: RELAXEDLY, "through": Way(RELAXED, 0)}
+"""The last one cuts through the rows at medians at once, which makes buckets lean on each other."""
+EACH_WAY = pytest.mark.parametrize("relaxed", WAYS, ids=["strict", "relaxed", "through"])
+
+
 class Asked(NamedTuple):
     """What kernels are asked to keep, and how to cut."""
 
     rule: Rule
-    how: int
+    way: Way
 
 
 def rule(
-    n: int, *, l: Fraction = Fraction(1), least: int = 1, relaxed: bool = False, **more: Any
+    n: int, *, l: Fraction = Fraction(1), least: int = 1, relaxed: Relaxed = False, **more: Any
 ) -> Asked:
     """``l`` as a largest share, and ``more`` of the rule's fields."""
     of_rows = kernel.of_size(least)._replace(rows=n, diversity=kernel.FREQUENCY)
     of_l = of_rows._replace(l_num=l.numerator, l_den=l.denominator)
-    return Asked(of_l._replace(**more), RELAXED if relaxed else STRICT)
+    return Asked(of_l._replace(**more), WAYS[relaxed])
 
 
 ABOVE_BY_ROWS = (186, 335, 371)
@@ -139,7 +147,7 @@ def local(table: Table, asked: Asked, checks: Any = None) -> list[list[int]]:
     cells = table.cells() if checks is None else checks
     rows = table.arrays(cells.of_row.reshape(-1, len(table.rows)))
     nobody = Tuples(np.empty((0, 0), np.int32), np.empty(0, np.bool_))
-    tuple_partition.tuple_partition(rows, cells, asked.rule, asked.how, nobody, -1)
+    tuple_partition.tuple_partition(rows, cells, asked.rule, *asked.way, nobody, -1)
     return buckets_of(rows.rows, rows.begins)
 
 
@@ -154,7 +162,7 @@ def exact(
     of_table = table.arrays([*columns[:-1], cells.of_row])
     values = Tuples(np.array(tuples, np.int32).T.copy(), np.array([t in in_each for t in tuples]))
     cut = cut or tuple_partition.tuple_partition
-    whose, where, weights = cut(of_table, cells, asked.rule, asked.how, values, limit)
+    whose, where, weights = cut(of_table, cells, asked.rule, *asked.way, values, limit)
     rows, begins = of_table.rows, of_table.begins
     buckets = buckets_of(rows, begins)
     at = dict(zip(np.flatnonzero(begins).tolist(), buckets, strict=True))
@@ -174,7 +182,7 @@ def eligible(table: Table, l: Fraction) -> bool:
     )
 
 
-def compare(table: Table, l: Fraction, least: int, relaxed: bool, cut: Any = None) -> int:
+def compare(table: Table, l: Fraction, least: int, relaxed: Relaxed, cut: Any = None) -> int:
     """After every cut: buckets, matching buckets, their weights and p(t, s) are those computed from
     scratch; returns the number of cuts.
     """
@@ -215,11 +223,11 @@ fractions = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@EACH_WAY
 @given(tables(), fractions, st.integers(1, 4))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_the_exact_check_is_that_from_scratch_after_every_cut(
-    relaxed: bool, table: Table, l: Fraction, least: int
+    relaxed: Relaxed, table: Table, l: Fraction, least: int
 ) -> None:
     """Buckets, matching buckets, weights and p(t, s) are the twin's after each cut, and no p(t, s)
     is above 1/l, in fractions.
@@ -237,8 +245,8 @@ def test_generated_tables_are_cut_often_and_need_all_buckets() -> None:
         table, l = generated(seed), Fraction(3, 2)
         if not eligible(table, l):
             continue
-        cuts += compare(table, l, 2, True)
-        buckets, _ = exact(table, rule(24, l=l, least=2, relaxed=True))
+        cuts += compare(table, l, 2, "through")
+        buckets, _ = exact(table, rule(24, l=l, least=2, relaxed="through"))
         principle = slicing.locally(mondrian.frequency(l))
         needed += not all(
             principle([(table.values[i][-1], table.sensitive[i]) for i in bucket])
@@ -248,11 +256,11 @@ def test_generated_tables_are_cut_often_and_need_all_buckets() -> None:
     assert needed > 5
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@EACH_WAY
 @given(tables(most=40), fractions, st.integers(1, 4))
 @settings(max_examples=150, deadline=None)
 def test_the_local_check_makes_the_buckets_of_the_twin(
-    relaxed: bool, table: Table, l: Fraction, least: int
+    relaxed: Relaxed, table: Table, l: Fraction, least: int
 ) -> None:
     """Row by row; and each candidate's p(t, s), fake ones included, is at most 1/l, in
     fractions.
@@ -265,7 +273,9 @@ def test_the_local_check_makes_the_buckets_of_the_twin(
         table.places,
         pairs,
         slicing.locally(mondrian.frequency(l), least),
-        relaxed=relaxed,
+        relaxed=bool(relaxed),
+        least=max(least, ceil(l)) if relaxed is True else None,
+        at_last=relaxed is True,
     )
     found = local(table, rule(len(table.rows), l=l, least=least, relaxed=relaxed))
     assert sets(found) == sets(expected)
@@ -298,14 +308,14 @@ RULES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@EACH_WAY
 @pytest.mark.parametrize(
     ("more", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
 )
 @given(tables(most=40, values=3), st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_the_local_check_knows_every_rule(
-    more: Any, meaning: Any, relaxed: bool, table: Table, least: int
+    more: Any, meaning: Any, relaxed: Relaxed, table: Table, least: int
 ) -> None:
     """Distinct, entropy and recursive diversity and closeness to the table hold beside each q, as
     the twin says; and for the table as one bucket.
@@ -330,16 +340,23 @@ def test_the_local_check_knows_every_rule(
     whole = bool(keeps(cells.of_row[None, :], cells, asked.rule))
     assert whole == slicing.locally(principle)(pairs)
     if whole:
+        fewest = max(least, ceil(Fraction(more.get("l_num", 1), more.get("l_den", 1))))
         expected = mondrian.groups_of(
-            table.rows, table.places, pairs, slicing.locally(principle, least), relaxed=relaxed
+            table.rows,
+            table.places,
+            pairs,
+            slicing.locally(principle, least),
+            relaxed=bool(relaxed),
+            least=fewest if relaxed is True else None,
+            at_last=relaxed is True,
         )
         assert sets(local(table, asked)) == sets(expected)
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@EACH_WAY
 @given(tables(most=40), fractions, st.integers(1, 4))
 @settings(max_examples=100, deadline=None)
-def test_every_column_alike(relaxed: bool, table: Table, l: Fraction, least: int) -> None:
+def test_every_column_alike(relaxed: Relaxed, table: Table, l: Fraction, least: int) -> None:
     """Where no attribute is sensitive, each bucket has each column's values at most 1/l of the
     time, and the buckets are the twin's.
     """
@@ -364,7 +381,15 @@ def test_every_column_alike(relaxed: bool, table: Table, l: Fraction, least: int
         starts.astype(np.int64),
     )
     values: Any = table.values
-    expected = mondrian.groups_of(table.rows, table.places, values, principle, relaxed=relaxed)
+    expected = mondrian.groups_of(
+        table.rows,
+        table.places,
+        values,
+        principle,
+        relaxed=bool(relaxed),
+        least=max(least, ceil(l)) if relaxed is True else None,
+        at_last=relaxed is True,
+    )
     assert sets(
         local(table, rule(len(table.rows), l=l, least=least, relaxed=relaxed), checks=checks)
     ) == sets(expected)
@@ -400,10 +425,10 @@ def test_a_twin_that_forgets_other_matching_buckets_is_told_apart() -> None:
                 table.values,
                 table.sensitive,
                 l,
-                relaxed=True,
+                relaxed="through",
                 keeps=slicing.in_own_bucket,
             )
-            different += sets(wrong[-1]) != sets(exact(table, rule(24, l=l, relaxed=True))[0])
+            different += sets(wrong[-1]) != sets(exact(table, rule(24, l=l, relaxed="through"))[0])
     assert different > 5
 
 
@@ -416,7 +441,7 @@ def test_tuples_may_be_asked_to_keep_it_in_each_bucket() -> None:
         table, l = generated(seed), Fraction(3, 2)
         if not eligible(table, l):
             continue
-        asked, tuples = rule(24, l=l, least=2, relaxed=True), sorted(set(table.values))
+        asked, tuples = rule(24, l=l, least=2, relaxed="through"), sorted(set(table.values))
         assert sets(exact(table, asked, in_each=tuples)[0]) == sets(local(table, asked))
         buckets, _ = exact(table, asked, in_each=tuples[::2])
         assert all(
@@ -445,7 +470,7 @@ def test_weighing_by_shares_alone_is_told_apart() -> None:
             table.sensitive,
             l,
             least=2,
-            relaxed=True,
+            relaxed="through",
             keeps=slicing.by_shares_alone,
         )[-1]
         by_rows = [
@@ -454,8 +479,8 @@ def test_weighing_by_shares_alone_is_told_apart() -> None:
             for p in slicing.posterior(t, wrong, table.values, table.sensitive, "rows").values()
         ]
         assert max(by_rows) * l > 1
-        assert sets(wrong) != sets(exact(table, rule(24, l=l, least=2, relaxed=True))[0])
-        compare(table, l, 2, True)
+        assert sets(wrong) != sets(exact(table, rule(24, l=l, least=2, relaxed="through"))[0])
+        compare(table, l, 2, "through")
 
 
 def broken(right: str, wrong: str) -> Any:
@@ -542,7 +567,7 @@ def found_out(cut: Any) -> bool:
         table, l = generated(seed), Fraction(3, 2)
         if eligible(table, l):
             try:
-                compare(table, l, 2, True, cut)
+                compare(table, l, 2, "through", cut)
             except (AssertionError, IndexError):
                 return True
     return False
@@ -579,9 +604,9 @@ def test_the_table_as_one_bucket(pairs: list[tuple[int, int]], l: Fraction, kept
     assert bool(keeps(cells.of_row[None, :], cells, rule(len(pairs), l=l).rule)) is kept
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@EACH_WAY
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_rows(n: int, relaxed: bool) -> None:
+def test_few_rows(n: int, relaxed: Relaxed) -> None:
     """One, two and three rows in one column or two, alike or different, are cut as far as the
     promise goes.
     """

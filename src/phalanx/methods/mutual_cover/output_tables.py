@@ -224,7 +224,7 @@ def denominator_for(tuples: int, delta: Fraction) -> int:
     return base << max(0, (room // base).bit_length() - 1) if base <= room else room
 
 
-def widened(group: Ints, bad: Bools, places: Floats, part: Ints) -> Ints:
+def widened(group: Ints, bad: Bools, places: Floats, part: Ints | None = None) -> Ints:
     """Groups, 0 .. g-1, each bad one put together with the nearer one of its neighbours in their
     order, which follows how the table was cut.
 
@@ -233,7 +233,7 @@ def widened(group: Ints, bad: Bools, places: Floats, part: Ints) -> Ints:
     """
     g = len(bad)
     part_of = np.zeros(g, dtype=np.int64)
-    part_of[group] = part
+    part_of[group] = 0 if part is None else part
     sizes = np.bincount(group, minlength=g)
     sums = [np.bincount(group, weights=place, minlength=g) for place in places.T]
     apart = np.abs(np.diff(np.stack([total / sizes for total in sums], axis=1), axis=0)).sum(axis=1)
@@ -243,7 +243,7 @@ def widened(group: Ints, bad: Bools, places: Floats, part: Ints) -> Ints:
         before, after = (apart[b - 1] if b else np.inf), (apart[b] if b < g - 1 else np.inf)
         if np.isinf(min(before, after)):
             raise MethodError(
-                f"not even all {'such rows' if part.any() else 'rows'} together can all change:"
+                f"not even all {'such rows' if part_of.any() else 'rows'} together can all change:"
                 " their values differ too little; ask for fewer changes, raise delta, or add"
                 " quasi-identifiers."
             )

@@ -5,13 +5,15 @@ matches.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.kernels.rule import Rule
-from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT, Table
+from phalanx.methods.mondrian.kernels.cutting import AT_LAST, STRICT, Table
+from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
 from phalanx.methods.mondrian.method import groups_of, table_of
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.counting import above
@@ -20,6 +22,21 @@ from phalanx.methods.slicing.kernels.halves import Cells, keeps
 from phalanx.methods.slicing.kernels.tuple_partition import tuple_partition
 from phalanx.methods.slicing.tuples import Coded, cells_of, numbered
 from phalanx.randomness import Stream
+
+
+class Way(NamedTuple):
+    """How rows are cut, as the kernel has it."""
+
+    how: int
+    compared: int
+
+
+STRICTLY: Final = Way(STRICT, 0)
+"""As in the paper: at medians, and rows of equal values stay together."""
+RELAXEDLY: Final = Way(AT_LAST, LOOKED_AT)
+"""Where buckets are expected to be narrowest, and then at medians; only where no cut between values
+is allowed do rows of equal values fall on both sides. Chosen on made-up tables, see
+experiments/slicing/cut_rules.py."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,30 +79,31 @@ def by_cuts(
     stream: Stream | None,
     *,
     over_all_buckets: bool,
+    way: Way | None = None,
 ) -> Ints:
     """The bucket of every row, 0 .. g-1, shape (n,); as one bucket they keep the promise.
 
     ``over_all_buckets``: whether a cut is judged by p(t, s), else by its halves alone. Relaxed cuts
     deal equal values out in the order in which they stand, so tuples are shuffled by ``stream``
-    first; without one, cuts are strict.
+    first; without one, cuts are strict. ``way``: how to cut, if not so.
     """
     table = table_of(
         microdata.quasi, [*(coded.values[:-1] if over_all_buckets else []), *local.lines]
     )
-    how = STRICT if stream is None else RELAXED
+    way = way or (STRICTLY if stream is None else RELAXEDLY)
     if stream is not None:
         order = stream.permutation(microdata.rows)
         table = table._replace(
             codes=np.take(table.codes, order, axis=1), rows=order.astype(np.int32)
         )
     if over_all_buckets:
-        return _over_all(local, coded, table, how)
+        return _over_all(local, coded, table, way)
     none = Tuples(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.bool_))
-    tuple_partition(table, local.cells, local.rule, how, none, -1)
+    tuple_partition(table, local.cells, local.rule, *way, none, -1)
     return groups_of(table)
 
 
-def _over_all(local: Local, coded: Coded, table: Table, how: int) -> Ints:
+def _over_all(local: Local, coded: Coded, table: Table, way: Way) -> Ints:
     """Buckets cut by p(t, s); tuples that counting gives a value with more than 1/l are asked to
     keep it in each bucket, and all is cut anew, until there are none.
     """
@@ -96,7 +114,7 @@ def _over_all(local: Local, coded: Coded, table: Table, how: int) -> Ints:
         again = table._replace(
             codes=table.codes.copy(), rows=table.rows.copy(), begins=table.begins.copy()
         )
-        tuple_of, starts, _ = tuple_partition(again, local.cells, local.rule, how, tuples, -1)
+        tuple_of, starts, _ = tuple_partition(again, local.cells, local.rule, *way, tuples, -1)
         buckets, of_place = groups_of(again), np.cumsum(again.begins) - 1
         bad = above(coded, buckets, tuple_of.astype(np.int64), of_place[starts], l)
         if not bad.any():

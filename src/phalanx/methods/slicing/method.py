@@ -138,8 +138,8 @@ class Slicing:
     says ``local`` where ``exact`` would allow no more.
     """
     cuts: Cuts | None = None
-    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either
-    side, so that a tuple may match several buckets; both tell of values to who knows the method.
+    """``strict``: equal values stay together; ``relaxed``: where no other cut is allowed they may
+    fall on either side, so that a tuple may match several buckets; both tell of values to who knows the method.
     ``balanced`` does not, where the sensitive attribute stands alone in its column: the default if
     ``sensitive_column_size`` is 1.
     """

@@ -24,11 +24,12 @@ from phalanx.kernels import njit
 
 WAITING = 64
 """The smaller part is cut first, so that as many nodes at most wait."""
-_WAITING, LEFT_OVER, _ATTRIBUTE, _WAY, _MEDIAN, _BELOW, _AT_MOST = range(7)
-"""Places of ``Nodes.state``: how many wait, and how many are put by; the last five are of the median that is tried."""
-STRICT, RELAXED, EITHER = range(3)
+_WAITING, LEFT_OVER, _ATTRIBUTE, _WAY, _MEDIAN, _BELOW, _AT_MOST, _THROUGH_NOW = range(8)
+"""Places of ``Nodes.state``: how many wait, and how many are put by; the next five are of the median that is tried, and
+the last says whether what is left to try are cuts through rows with one code."""
+STRICT, RELAXED, EITHER, AT_LAST = range(4)
 """How rows with one code are cut: they stay together; they may fall on both sides; at a median the
-former is tried before the latter.
+former is tried before the latter; of all attributes the former is, before the latter of any.
 """
 _AFTER, _BEFORE, _THROUGH = range(3)
 """Ways to cut at a median: behind all rows that have it, before them, or so that both parts are
@@ -58,6 +59,8 @@ class Nodes(NamedTuple):
 
     relaxed: bool
     """Whether rows with one code may fall on both sides."""
+    at_last: bool
+    """Whether they do only where no attribute has another cut."""
     first_way: int
     grain: int
     """Nodes of at most so many rows are put by, into ``pending``."""
@@ -95,10 +98,11 @@ def nodes_of(table: Table, first: int, end: int, how: int, least: int, grain: in
         domain = max(domain, table.offsets[a + 1] - table.offsets[a] + 1)
     stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = first, end
-    state = np.zeros(7, np.int64)
+    state = np.zeros(8, np.int64)
     state[_WAITING] = 1
     return Nodes(
         how != STRICT,
+        how == AT_LAST,
         _THROUGH if how == RELAXED else _AFTER,
         grain,
         stack,
@@ -129,7 +133,7 @@ def next_node(table: Table, nodes: Nodes, least: int) -> tuple[int, int]:
         table.begins[start] = True
         if stop - start >= 2 * least:
             _measure(table, nodes, start, stop)
-            state[_WAY] = nodes.first_way
+            state[_WAY], state[_THROUGH_NOW] = nodes.first_way, 0
             return start, stop
     return 0, 0
 
@@ -137,6 +141,12 @@ def next_node(table: Table, nodes: Nodes, least: int) -> tuple[int, int]:
 @_kernel
 def _measure(table: Table, nodes: Nodes, start: int, stop: int) -> None:
     """Set a node's ends on every attribute, ``low`` and ``high``, and its ``width`` there."""
+    _find_ends(table, nodes, start, stop)
+    _set_widths(table, nodes)
+
+
+@_kernel
+def _find_ends(table: Table, nodes: Nodes, start: int, stop: int) -> None:
     for a in range(len(nodes.low)):
         lo = table.codes[a, start]
         hi = lo
@@ -144,6 +154,12 @@ def _measure(table: Table, nodes: Nodes, start: int, stop: int) -> None:
             lo = min(lo, v)
             hi = max(hi, v)
         nodes.low[a], nodes.high[a] = lo, hi
+
+
+@_kernel
+def _set_widths(table: Table, nodes: Nodes) -> None:
+    for a in range(len(nodes.low)):
+        lo, hi = nodes.low[a], nodes.high[a]
         at, positions = table.offsets[a], table.positions
         nodes.width[a] = positions[at + hi] - positions[at + lo] if hi > lo else -1.0
 
@@ -193,20 +209,25 @@ def median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, i
 @_kernel
 def next_median(table: Table, nodes: Nodes, start: int, stop: int) -> Cut:
     """The next cut of a node to be tried: by the widest attribute, in all ways, then by the next
-    widest.
+    widest; and then, where that comes last, through rows with one code.
     """
     state, size = nodes.state, stop - start
     way = state[_WAY]
-    if way == nodes.first_way:
+    if way == nodes.first_way or state[_THROUGH_NOW] == 1:
         a = _widest(nodes.width)
+        if nodes.width[a] < 0 and nodes.at_last and state[_THROUGH_NOW] == 0:
+            _set_widths(table, nodes)
+            state[_THROUGH_NOW] = 1
+            a = _widest(nodes.width)
         if nodes.width[a] < 0:
             return Cut(-1, 0, 0, 0)
+        way = _THROUGH if state[_THROUGH_NOW] == 1 else way
         nodes.width[a] = -1.0
         state[_ATTRIBUTE] = a
         column = table.codes[a, start:stop]
         middle = median(column, nodes.low[a], nodes.high[a], nodes.histogram)
         state[_MEDIAN], state[_BELOW], state[_AT_MOST] = middle
-    last_way = _THROUGH if nodes.relaxed else _BEFORE
+    last_way = _THROUGH if nodes.relaxed and not nodes.at_last else _BEFORE
     state[_WAY] = way + 1 if way < last_way else nodes.first_way
     attribute, code, below = state[_ATTRIBUTE], state[_MEDIAN], state[_BELOW]
     if way == _AFTER:

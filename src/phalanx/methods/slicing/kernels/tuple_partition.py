@@ -4,7 +4,8 @@
 Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, Figure 1, whose lines stand beside; Mondrian
 after LeFevre, DeWitt, Ramakrishnan, ICDE 2006. How we differ from the paper: where no tuples are
 given, a cut is judged by the two halves and not by all buckets, which for strict cuts is the same,
-as every tuple matches its own bucket alone.
+as every tuple matches its own bucket alone. Relaxed cuts keep rows of equal values together as long
+as any such cut is allowed, and are made where buckets are expected to be narrowest.
 """
 
 from typing import Any
@@ -22,6 +23,7 @@ from phalanx.methods.mondrian.kernels.cutting import (
     next_node,
     nodes_of,
 )
+from phalanx.methods.mondrian.kernels.narrow_cuts import compare, next_narrow, room
 from phalanx.methods.slicing.kernels.diversity_check import (
     USED,
     Tuples,
@@ -43,10 +45,12 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def tuple_partition(
-    table: Table, cells: Cells, rule: Rule, how: int, tuples: Tuples, limit: int
+    table: Table, cells: Cells, rule: Rule, how: int, compared: int, tuples: Tuples, limit: int
 ) -> tuple[Codes, Ints, Floats]:
     """tuple-partition(T, l) of Figure 1: cut all rows of the ``table`` into buckets, in place,
-    which keep the ``rule``; as one bucket they must keep it already. ``how``: strictly or relaxed.
+    which keep the ``rule``; as one bucket they must keep it already. ``how``: strictly or relaxed;
+    of nodes with room for ``compared`` buckets all cuts are compared, and where none of the
+    narrowest is allowed, those at medians are tried.
 
     Below its attributes, the table has every row's value in the first c - 1 columns and its cell;
     or, where there are no ``tuples`` (0, 0), its ``cells`` alone, one or more, each of another q.
@@ -67,13 +71,22 @@ def tuple_partition(
     buckets, lists = one_bucket(n, cells, halves, tuples)
     forget_halves(table, 0, n, cells, halves)
     nodes = nodes_of(table, 0, n, how, rule.k, 0)  # line 1
+    fewest = max(rule.k, -(-rule.l_num // max(rule.l_den, 1)))
+    most = min(compared * fewest, n)
+    at = room(max(most, 1), len(table.offsets) - 1)
     done = 0
     while True:  # line 2
         start, stop = next_node(table, nodes, rule.k if done != limit else n)  # line 3
         if stop == 0:
             break
+        narrow = stop - start <= most
+        if narrow:
+            compare(table, nodes, start, stop, fewest, at)
         while True:
-            cut = next_median(table, nodes, start, stop)  # line 4
+            cut = next_narrow(at) if narrow else next_median(table, nodes, start, stop)  # line 4
+            if cut.attribute < 0 and narrow:
+                narrow = False
+                continue
             if cut.attribute < 0:
                 break  # line 7
             if cut.left < rule.k or stop - start - cut.left < rule.k:
