@@ -837,6 +837,8 @@ def dealt_buckets() -> Iterable[Case]:
     three = once("aabbcc", quasi=[(1, 1, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1), (0, 0, 0), (0, 1, 1)])
     for given, claim in (
         ({"columns": [["q0", "q1"], ["q2", "sick"]]}, holds),
+        ({"columns": 2, "workload": [["q1", "q2"], ["q0", "sick"]]}, holds),
+        ({"columns": 3, "workload": [["q0", "q2"]]}, holds),
         ({"columns": 2}, open_),
         ({"columns": 2, "bins": 2}, open_),
         ({"columns": 2, "bins": {"q0": 2}}, open_),

@@ -311,3 +311,56 @@ def test_explicit_columns_that_cannot_be(columns, sentence):
     assert str(refused.value).startswith("[method] columns") and str(refused.value).endswith(
         (".", "?")
     )
+
+
+@given(st.integers(0, 10_000), st.integers(2, 4), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_a_workload_chooses_without_looking_at_what_is_sensitive(
+    seed: int, columns: int, asked: int
+) -> None:
+    """Whatever goes together with the sensitive attribute, the columns are the same; without a
+    workload they are not (broken twin, over some seeds).
+    """
+    rng = np.random.default_rng(seed)
+    workload = [rng.choice(NAMES, 2, replace=False).tolist() for _ in range(asked)]
+    one, other = told(seed, 6), told(seed + 1, 6)
+    other[:5, :5] = one[:5, :5]
+    found = [
+        partition(NAMES, matrix, columns=columns, sensitive="ill", workload=workload)
+        for matrix in (one, other)
+    ]
+
+    assert found[0] == found[1]
+    assert sorted(name for column in found[0] for name in column) == sorted(NAMES)
+    assert len(found[0]) == columns
+    beside = {name for pair in workload if "ill" in pair for name in pair if name != "ill"}
+    assert set(found[0][-1]) - {"ill"} == beside or len(beside) > 6 - columns
+
+
+def test_without_a_workload_what_goes_together_with_the_sensitive_attribute_chooses() -> None:
+    """The broken twin: another phi^2 with it, other columns."""
+    one, other = told(1, 6), told(2, 6)
+    other[:5, :5] = one[:5, :5]
+    assert partition(NAMES, one, columns=3, sensitive="ill") != partition(
+        NAMES, other, columns=3, sensitive="ill"
+    )
+
+
+def test_what_is_asked_together_stands_together() -> None:
+    """Of equal phi^2 the asked pairs; of two that are asked, the one that tells more."""
+    even = np.full((6, 6), 0.3) + 0.7 * np.eye(6)
+    workload = [["age", "zip"], ["sex", "job"], ["age", "zip", "pay"], ["pay", "ill"]]
+    assert partition(NAMES, even, columns=3, sensitive="ill", workload=workload) == (
+        ("age", "zip"),
+        ("sex", "job"),
+        ("pay", "ill"),
+    )
+    assert partition(
+        NAMES, even, columns=2, sensitive="ill", sensitive_column_size=2, workload=[["job", "ill"]]
+    ) == (("age", "sex", "zip", "pay"), ("job", "ill"))
+
+
+def test_a_workload_names_attributes() -> None:
+    """Another name is refused, with a hint."""
+    with pytest.raises(PlanError, match=r"workload names 'zap'.*zip"):
+        partition(NAMES, told(1, 6), columns=2, workload=[["zap", "age"]])

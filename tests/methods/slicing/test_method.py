@@ -576,3 +576,22 @@ def test_balanced_cuts_need_the_sensitive_attribute_alone(tmp_path):
     assert shares.height > 10
     with pytest.raises(PlanError, match="stands alone in its column"):
         publishing("beside", columns=[["age"], ["zip", "ill"]], cuts="balanced")
+
+
+@pytest.mark.parametrize("workload", ["age", [["age"]], [["age", "age"]], [["age", 1]], {"a": 1}])
+def test_a_workload_is_a_list_of_lists(workload):
+    """Of two attributes or more, by name."""
+    with pytest.raises(PlanError, match="workload must be a list of lists"):
+        Slicing(l=2, workload=workload)
+
+
+def test_a_workload_goes_with_a_number_of_columns():
+    """Named columns are chosen already; and what it chooses tells nothing of values."""
+    with pytest.raises(PlanError, match="workload chooses columns, and here they are named"):
+        Slicing(l=2, columns=[["age"], ["illness"]], workload=[["age", "illness"]])
+    dealt = Slicing(l=2, grouping="random", bucket_size=4, workload=[["age", "zip"]])
+
+    assert dealt.holds_if_method_known
+    assert not Slicing(l=2, grouping="random", bucket_size=4).holds_if_method_known
+    assert dealt.parameters()["workload"] == [["age", "zip"]]
+    assert "workload" not in Slicing(l=2).parameters()

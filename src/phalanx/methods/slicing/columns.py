@@ -3,6 +3,7 @@
 each shared by enough rows (Li, Li, Zhang, Molloy, "Slicing", sections 4.1.2, 4.1.3 and 4.2).
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,9 @@ Columns = tuple[tuple[str, ...], ...]
 
 _MOST_SWAPS: Final = 1000
 """PAM swaps while that helps; with so few points it stops long before."""
+_UNASKED: Final = 0.01
+"""What phi^2 of two attributes counts that are never asked about together: enough to tell them
+apart."""
 _KEY = "[method] generalize_columns_k"
 
 
@@ -31,6 +35,7 @@ def partition(
     columns: int,
     sensitive: str | None = None,
     sensitive_column_size: int | None = None,
+    workload: Sequence[Sequence[str]] = (),
 ) -> Columns:
     """Put the attributes that tell most of each other into one column; every attribute is in one of
     ``columns`` columns, and no column is empty.
@@ -43,7 +48,15 @@ def partition(
     where they tie, and the clusters are of the rest. Attributes stand in the schema's order, the
     sensitive one last in its column.
 
-    Raises PlanError where that many columns, or one of that size, cannot be filled.
+    With a ``workload``, lists of attributes that are asked about together, quasi-identifiers are as
+    near as their phi^2 the more often they are asked about together, and hardly nearer than 1 where
+    they never are. Beside the sensitive attribute stand those that are most often asked about with
+    it, the earlier ones where they tie: all of them where no size is given and there is room. No
+    phi^2 with the sensitive attribute is looked at then, since which attribute it chooses tells of
+    values.
+
+    Raises PlanError where that many columns, or one of that size, cannot be filled, or the workload
+    names something else than these attributes.
 
     Source: sections 4.1.2 and 4.1.3; how we differ: where attributes that tell each other wholly
     leave a cluster empty, the one furthest from its medoid stands alone, at no greater distance in
@@ -59,13 +72,22 @@ def partition(
     check_sizes(
         d, columns=columns, sensitive=sensitive, sensitive_column_size=sensitive_column_size
     )
+    near = matrix
+    if workload:
+        asked = _asked(workload, names)
+        matrix = matrix * np.maximum(asked / max(int(asked.max()), 1), _UNASKED)
+        if sensitive is not None:
+            near = asked.astype(np.float64)
+            together = int((asked[names.index(sensitive)] > 0).sum())
+            if sensitive_column_size is None:
+                sensitive_column_size = min(1 + together, d - columns + 1) if columns > 1 else d
     if sensitive_column_size is None or sensitive is None:
         columns_of = _clusters(matrix, columns)
     else:
         s = names.index(sensitive)
         nearest = sorted(
             (place for place in range(d) if place != s),
-            key=lambda place: (-matrix[place, s], place),
+            key=lambda place: (-near[place, s], place),
         )
         with_s = [*nearest[: sensitive_column_size - 1], s]
         rest = np.array(sorted(set(range(d)) - set(with_s)), dtype=np.int64)
@@ -81,6 +103,24 @@ def partition(
         names,
         sensitive,
     )
+
+
+def _asked(workload: Sequence[Sequence[str]], names: Sequence[str]) -> Ints:
+    """How often each two attributes are asked about together, shape (d, d)."""
+    asked = np.zeros((len(names), len(names)), dtype=np.int64)
+    for together in workload:
+        for name in together:
+            if name not in names:
+                hint = did_you_mean(name, names) or "; it may name " + listed(names) + "."
+                raise PlanError(
+                    f"[method] workload names {name!r}, which is no quasi-identifier and not the"
+                    f" sensitive attribute{hint}"
+                )
+        places = sorted({names.index(name) for name in together})
+        for one, other in itertools.combinations(places, 2):
+            asked[one, other] += 1
+            asked[other, one] += 1
+    return asked
 
 
 def check_sizes(

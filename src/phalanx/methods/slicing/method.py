@@ -129,6 +129,11 @@ class Slicing:
     """How many attributes stand in the sensitive attribute's column, itself among them (alpha);
     None: as many as the clusters have.
     """
+    workload: Sequence[Sequence[str]] = ()
+    """Attributes that will be asked about together, a list for each kind of question, which is
+    public. They stand in one column where there is room; beside the sensitive attribute stand those
+    that are asked for with it most often, whatever goes together with it.
+    """
     generalize_columns_k: int | None = None
     """The quasi-identifiers of each column become intervals that at least so many rows share; a
     sensitive value beside them may still be rare. None: values are published as they are.
@@ -199,6 +204,21 @@ class Slicing:
                 "[method] sensitive_column_size is for a number of columns, and here they are"
                 " named; leave it out."
             )
+        asked = is_list(
+            self.workload,
+            lambda names: (
+                is_list(names, lambda name: isinstance(name, str)) and len(set(names)) > 1
+            ),
+        )
+        if not asked:
+            raise PlanError(
+                "[method] workload must be a list of lists of two attributes or more, as in"
+                f' [["age", "sex"]], and is {self.workload!r}.'
+            )
+        if self.workload and not isinstance(self.columns, int):
+            raise PlanError(
+                "[method] workload chooses columns, and here they are named; leave one of them out."
+            )
         for bins in self.bins.values() if isinstance(self.bins, Mapping) else [self.bins]:
             whole(bins, "[method] bins")
 
@@ -253,9 +273,10 @@ class Slicing:
     @property
     def holds_if_method_known(self) -> bool:
         """Where neither buckets nor what stands beside the sensitive attribute are chosen by its
-        values, as cuts and correlations choose.
+        values, as cuts and correlations choose, and a workload does not.
         """
-        named = not isinstance(self.columns, int) and self.generalize_columns_k is None
+        named = not isinstance(self.columns, int) or bool(self.workload)
+        named = named and self.generalize_columns_k is None
         return (self.grouping != "mondrian" or self._used_cuts == "balanced") and (
             named or self.sensitive_column_size == 1
         )
@@ -324,7 +345,7 @@ class Slicing:
 
     def partition(self, microdata: Microdata) -> Columns:
         """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and
-        4.1.3).
+        4.1.3), of attributes that are asked about together where the plan says which.
 
         Parameters
         ----------
@@ -352,6 +373,7 @@ class Slicing:
             columns=self.columns,
             sensitive=schema.sensitive,
             sensitive_column_size=self.sensitive_column_size,
+            workload=self.workload,
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -365,6 +387,7 @@ class Slicing:
             bins=None if self.bins == BINS else self.bins,
             distance=None if self.t is None else self.distance,
             compact=self.compact or None,
+            workload=[list(names) for names in self.workload] or None,
         )
 
     def _check_schema(self, microdata: Microdata) -> None:
