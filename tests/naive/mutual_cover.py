@@ -16,16 +16,26 @@ Outcome = tuple[int, ...]
 Tables = Sequence[Sequence[Sequence[int]]]
 
 
-def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> Counter[Outcome]:
+def coupled(
+    tables: Tables, whole: int, own: Outcome, order: Sequence[int], changes: int = 1
+) -> Counter[Outcome]:
     """With which probability each row comes out where one point of a line says which attributes
-    change.
+    change: from any place of the order on, the line takes attributes until ``changes`` are certain,
+    and the others are drawn each by itself.
     """
     found: Counter[Outcome] = Counter()
-    for point in range(whole):
+    for first, point in product(range(len(order)), range(whole)):
         ways: list[list[tuple[int, Fraction]]] = [[] for _ in own]
         begin = 0
-        for a in order:
+        for a in [*order[first:], *order[:first]]:
             leave = whole - tables[a][own[a]][own[a]]
+            if begin >= changes * whole:
+                ways[a] = [
+                    (j, Fraction(units, whole))
+                    for j, units in enumerate(tables[a][own[a]])
+                    if units
+                ]
+                continue
             if any(begin <= point + z * whole < begin + leave for z in range(len(own) + 1)):
                 ways[a] = [
                     (j, Fraction(units, leave))
@@ -36,7 +46,7 @@ def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> C
                 ways[a] = [(own[a], Fraction(1))]
             begin += leave
         for way in product(*ways):
-            probability = Fraction(1, whole)
+            probability = Fraction(1, whole * len(order))
             for _, how_likely in way:
                 probability *= how_likely
             found[tuple(j for j, _ in way)] += probability

@@ -7,30 +7,32 @@ from fractions import Fraction
 from itertools import product
 
 
-def outcomes(own, tables, denominator, order):
+def outcomes(own, tables, denominator, order, changes=1):
     """Classes shown -> probability, of a tuple with classes ``own``; ``tables[a][i][j]`` in units;
-    attributes drawn together along a line, point by point.
+    attributes drawn together along a line, from any one of them on, point by point, and those for
+    which ``changes`` are certain already each by itself.
     """
     leave = [denominator - tables[a][i][i] for a, i in enumerate(own)]
     found = {}
-    for point in range(denominator):
-        at, changed = 0, []
-        for a in order:
-            if any(at <= point + z * denominator < at + leave[a] for z in range(len(own) + 1)):
-                changed.append(a)
-            at += leave[a]
-        choices = [
-            [(j, Fraction(n, leave[a])) for j, n in enumerate(tables[a][i]) if j != i]
-            if a in changed
-            else [(i, 1)]
-            for a, i in enumerate(own)
-        ]
-        for choice in product(*choices):
-            probability = Fraction(1, denominator)
-            for _, share in choice:
-                probability *= share
-            shown = tuple(j for j, _ in choice)
-            found[shown] = found.get(shown, 0) + probability
+    for first in range(len(order)):
+        for point in range(denominator):
+            at, choices = 0, [[] for _ in own]
+            for a in order[first:] + order[:first]:
+                cells = list(enumerate(tables[a][own[a]]))
+                if at >= changes * denominator:
+                    choices[a] = [(j, Fraction(n, denominator)) for j, n in cells]
+                    continue
+                if any(at <= point + z * denominator < at + leave[a] for z in range(len(own) + 1)):
+                    choices[a] = [(j, Fraction(n, leave[a])) for j, n in cells if j != own[a]]
+                else:
+                    choices[a] = [(own[a], 1)]
+                at += leave[a]
+            for choice in product(*choices):
+                probability = Fraction(1, denominator * len(order))
+                for _, share in choice:
+                    probability *= share
+                shown = tuple(j for j, _ in choice)
+                found[shown] = found.get(shown, 0) + probability
     return {shown: p for shown, p in found.items() if p}
 
 

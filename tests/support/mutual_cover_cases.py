@@ -60,7 +60,7 @@ class World:
     def outcomes(self, row: int) -> Counter[tuple[int, ...]]:
         """With which probability each row comes out, by every way that it can go."""
         tables, own = self.tables[self.group[row]], self.classes[row]
-        return naive.coupled(tables, self.whole, own, self.order)
+        return naive.coupled(tables, self.whole, own, self.order, self.changes)
 
     @property
     def share(self) -> Fraction:

@@ -89,7 +89,7 @@ class Drawing:
     def law(self, own, group):
         """Classes shown -> probability, of a tuple with these classes in a group."""
         tables = [self.tables[group, a] for a in range(len(own))]
-        return outcomes(own, tables, self.denominator, self.order)
+        return outcomes(own, tables, self.denominator, self.order, self.changes)
 
     def draw(self, microdata, rng):
         """What everybody shows, as classes, by the law."""

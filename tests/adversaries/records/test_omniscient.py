@@ -135,7 +135,7 @@ def test_a_wrong_law_is_seen(monkeypatch):
     monkeypatch.setattr(
         outcomes,
         "changed_together",
-        lambda leave, outputs: right(leave, replace(outputs, order=tuple(range(3)))),
+        lambda leave, _, whole: right(leave, (0, 1, 2), whole),
     )
     assert sum(map(caught, range(20))) > 3
 
@@ -238,21 +238,38 @@ def test_sets_that_change_together(whole):
     as overflow 64 bits when summed.
     """
     rng = np.random.default_rng(4)
-    share = rng.integers(0, 13, (50, 4))
+    share, order = rng.integers(0, 13, (50, 4)), (2, 0, 3, 1)
     leave = share * (whole // 12)
-    small, large = (Drawing([0], {}, w, (2, 0, 3, 1)) for w in (12, whole))
-    found = outcomes.changed_together(leave, large)
+    found = outcomes.changed_together(leave, order, whole)
     for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
-        tables = [[[12 - q, q], [0, 12]] for q in tuple_]
         expected = Counter()
-        for shown, p in naive.outcomes((0, 0, 0, 0), tables, 12, small.order).items():
-            expected[sum(j << a for a, j in enumerate(shown))] += float(p)
+        for point in range(12):
+            begin, changed = 0, 0
+            for a in order:
+                if any(begin <= point + 12 * z < begin + tuple_[a] for z in range(5)):
+                    changed += 1 << a
+                begin += tuple_[a]
+            expected[changed] += 1 / 12
         told = Counter()
         for held, chance in zip(sets.tolist(), chances.tolist(), strict=True):
             told[held] += chance
         assert {k: v for k, v in told.items() if v > 1e-9} == pytest.approx(
             dict(expected), abs=1e-7
         )
+
+
+@pytest.mark.parametrize("whole", [12, 3 * 2**59])
+def test_the_line_ends_where_changes_are_certain(whole):
+    """Attributes are on it, in their order, until they are long enough together; one that reaches
+    beyond is, and those after it are not.
+    """
+    leave = np.array([[6, 3, 6, 12], [12, 12, 12, 12], [1, 1, 1, 1]]) * (whole // 12)
+    for changes, expected in (
+        (1, [[0, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]),
+        (2, [[1, 0, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]]),
+    ):
+        found = outcomes.on_line(leave, (2, 3, 0, 1), changes * whole)
+        assert found.astype(int).tolist() == expected
 
 
 def test_parts_say_what_the_whole_says(monkeypatch):

@@ -146,12 +146,13 @@ def test_tables_that_are_off_by_a_little_are_noticed(monkeypatch):
 
 
 def test_points_that_are_not_uniform_are_noticed(monkeypatch):
-    """Power: points that reach only 99 % of the line are rejected."""
+    """Power: points that reach only 95 % of the line are rejected."""
     tables = tables_of(monkeypatch)
     real = kernel.coupled
 
-    def short(own, law, point, draws, drawn):
-        return real(own, law, (point * 0.99).astype(np.int64), draws, drawn)
+    def short(own, law, chances, drawn):
+        point = (chances.point * 0.95).astype(np.int64)
+        return real(own, law, chances._replace(point=point), drawn)
 
     monkeypatch.setattr(kernel, "coupled", short)
     assert off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), Randomness.seeded(15))) > 0
@@ -163,8 +164,8 @@ def test_values_that_are_not_uniform_are_noticed(monkeypatch):
     """
     real = kernel.coupled
 
-    def draws_few(own, law, point, draws, drawn):
-        return real(own, law, point, draws % 2520, drawn)
+    def draws_few(own, law, chances, drawn):
+        return real(own, law, chances._replace(draws=chances.draws % 2520), drawn)
 
     monkeypatch.setattr(kernel, "coupled", draws_few)
     tables = tables_of(monkeypatch, denominator=2520)

@@ -39,13 +39,13 @@ def tuples(
     return tables, tuple(draw(st.integers(0, len(table) - 1)) for table in tables)
 
 
-def law(tables: list[Table], rows: int, whole: int, order: list[int]) -> kernel.Law:
+def law(tables: list[Table], rows: int, whole: int, order: list[int], changes: int) -> kernel.Law:
     """What that many tuples are drawn by, as the kernel takes it."""
     sizes = [len(table) for table in tables]
     starts, cells = np.cumsum([0, *sizes]), np.cumsum([0, *(k * k for k in sizes)])
     units = np.array([n for table in tables for row in table for n in row], dtype=np.int64)
     table = np.tile(np.arange(len(tables)), (rows, 1))
-    return kernel.Law(table, starts, cells, units, whole, np.array(order))
+    return kernel.Law(table, starts, cells, units, whole, np.array(order), changes)
 
 
 def coupled(
@@ -55,12 +55,18 @@ def coupled(
     order: list[int],
     point: np.ndarray,
     draws: np.ndarray,
+    *,
+    first: int = 0,
+    changes: int = 1,
 ) -> tuple[np.ndarray, int]:
-    """What the kernel draws for a tuple at each point, and how many draws it used."""
+    """What the kernel draws for a tuple at each point, along a line from the ``first`` place of the
+    order on, and how many draws it used.
+    """
     drawn = np.full((len(point), len(own)), -1)
     owns = np.tile(np.array(own), (len(point), 1))
-    used = kernel.coupled(owns, law(tables, len(point), whole, order), point, draws, drawn)
-    return drawn, used
+    chances = kernel.Chances(np.full(len(point), first), point, draws)
+    by = law(tables, len(point), whole, order, changes)
+    return drawn, kernel.coupled(owns, by, chances, drawn)
 
 
 def leaves(tables: list[Table], own: tuple[int, ...], whole: int) -> list[int]:
@@ -68,26 +74,59 @@ def leaves(tables: list[Table], own: tuple[int, ...], whole: int) -> list[int]:
     return [whole - table[i][i] for table, i in zip(tables, own, strict=True)]
 
 
+def on_line(leave: list[int], whole: int, order: list[int], first: int, changes: int) -> list[int]:
+    """The attributes that are laid along the line, in their order."""
+    line: list[int] = []
+    for a in order[first:] + order[:first]:
+        if sum(leave[b] for b in line) < changes * whole:
+            line.append(a)
+    return line
+
+
+def laid(data: st.DataObject, own: tuple[int, ...]) -> tuple[list[int], dict[str, int]]:
+    """An order, the place at which the line begins, and how many changes are asked for."""
+    order = list(data.draw(st.permutations(range(len(own)))))
+    first = data.draw(st.integers(0, len(own) - 1))
+    return order, {"first": first, "changes": data.draw(st.integers(1, len(own)))}
+
+
 @given(tuples(60, attributes=5, values=4), st.data())
 @settings(deadline=None, max_examples=200)
 def test_each_attribute_changes_at_as_many_points_as_its_table_says(case, data):
-    """Over all points 0 .. D-1 attribute a changes at just q_a of them, and at each point as many
-    attributes change as the q sum to, rounded down or up.
+    """Over all points 0 .. D-1 attribute a of the line changes at just q_a of them, and at each
+    point as many of these change as their q sum to, rounded down or up: ``changes`` or more where
+    all q together allow it.
     """
     (tables, own), whole = case, 60
-    order = data.draw(st.permutations(range(len(own))))
+    order, asked = laid(data, own)
     draws = np.array(
         data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=8, max_size=8)) * (whole * len(own))
     )
-    drawn, used = coupled(tables, own, whole, order, np.arange(whole), draws)
-    changed = drawn != np.array(own)
+    drawn, used = coupled(tables, own, whole, order, np.arange(whole), draws, **asked)
     leave = leaves(tables, own, whole)
-    assert changed.sum(axis=0).tolist() == leave
-    assert set(changed.sum(axis=1).tolist()) <= {sum(leave) // whole, -(-sum(leave) // whole)}
-    assert used >= changed.sum()  # and more where a draw was refused
+    line = on_line(leave, whole, order, **asked)
+    changed = drawn != np.array(own)
+    total = sum(leave[a] for a in line)
+    assert changed[:, line].sum(axis=0).tolist() == [leave[a] for a in line]
+    assert set(changed[:, line].sum(axis=1).tolist()) <= {total // whole, -(-total // whole)}
+    assert changed.sum(axis=1).min() >= min(asked["changes"], sum(leave) // whole)
+    by_itself = whole * (len(own) - len(line))
+    assert used >= changed[:, line].sum() + by_itself  # and more where a draw was refused
     assert all(
         tables[a][own[a]][drawn[u, a]] > 0 for u, a in product(range(whole), range(len(own)))
     )
+
+
+def times_of(tables, own, whole, order, asked) -> np.ndarray:
+    """How many draws are used at each point, by attributes of the line that change and by all
+    others.
+    """
+    line = on_line(leaves(tables, own, whole), whole, order, **asked)
+    drawn, _ = coupled(
+        tables, own, whole, order, np.arange(whole), np.zeros(whole * len(own), np.int64), **asked
+    )
+    changed = drawn != np.array(own)
+    return changed[:, line].sum(axis=1) + len(own) - len(line)
 
 
 @given(tuples(60, attributes=4, values=4), st.data())
@@ -97,18 +136,14 @@ def test_marginals_are_those_of_the_tables_exactly(case, data):
     as its units say.
     """
     (tables, own), whole = case, 60
-    order = data.draw(st.permutations(range(len(own))))
-    turns = math.lcm(*(q for q in leaves(tables, own, whole) if q), 1)
+    order, asked = laid(data, own)
+    turns = math.lcm(*(q for q in leaves(tables, own, whole) if q), whole)
     if turns > 20_000:
         return
     point = np.repeat(np.arange(whole), turns)
-    times = (
-        coupled(tables, own, whole, order, point, np.zeros(len(point) * len(own), np.int64))[0]
-        != np.array(own)
-    ).sum(axis=1)
-    drawn, _ = coupled(
-        tables, own, whole, order, point, np.repeat(np.tile(np.arange(turns), whole), times)
-    )
+    times = np.repeat(times_of(tables, own, whole, order, asked), turns)
+    draws = np.repeat(np.tile(np.arange(turns), whole), times)
+    drawn, _ = coupled(tables, own, whole, order, point, draws, **asked)
     for a, table in enumerate(tables):
         assert np.bincount(drawn[:, a], minlength=len(table)).tolist() == [
             n * turns for n in table[own[a]]
@@ -118,26 +153,26 @@ def test_marginals_are_those_of_the_tables_exactly(case, data):
 @given(tuples(4, attributes=3), st.data())
 @settings(deadline=None, max_examples=60)
 def test_what_comes_out_together_is_systematic_sampling(case, data):
-    """Over all points and all remainders of all draws, each row comes out exactly as often as by
-    the definition of the coupling.
+    """Over all places of the order, all points and all remainders of all draws, each row comes out
+    exactly as often as by the definition of the coupling.
     """
     (tables, own), whole = case, 4
-    order = data.draw(st.permutations(range(len(own))))
+    order, asked = laid(data, own)
     each = 12  # the least common multiple of 1 .. 4
-    times = (
-        coupled(tables, own, whole, order, np.arange(whole), np.zeros(whole * 3, np.int64))[0]
-        != np.array(own)
-    ).sum(axis=1)
     found: Counter[tuple[int, ...]] = Counter()
-    for u in range(whole):
-        ways = np.array(list(product(range(each), repeat=int(times[u])))).reshape(
-            each ** times[u], times[u]
-        )
-        drawn, used = coupled(tables, own, whole, order, np.full(len(ways), u), ways.ravel())
-        assert used == ways.size
-        for row, n in Counter(map(tuple, drawn.tolist())).items():
-            found[row] += Fraction(n, whole * len(ways))
-    assert found == naive.coupled(tables, whole, own, order)
+    for first in range(len(own)):
+        asked["first"] = first
+        times = times_of(tables, own, whole, order, asked)
+        for u in range(whole):
+            ways = np.array(list(product(range(each), repeat=int(times[u])))).reshape(
+                each ** times[u], times[u]
+            )
+            point = np.full(len(ways), u)
+            drawn, used = coupled(tables, own, whole, order, point, ways.ravel(), **asked)
+            assert used == ways.size
+            for row, n in Counter(map(tuple, drawn.tolist())).items():
+                found[row] += Fraction(n, whole * len(ways) * len(own))
+    assert found == naive.coupled(tables, whole, own, order, asked["changes"])
 
 
 def test_the_order_of_attributes_has_no_influence_on_how_many_change():
@@ -150,11 +185,26 @@ def test_the_order_of_attributes_has_no_influence_on_how_many_change():
     )
     together = []
     for order in ([0, 1, 2, 3], [0, 2, 1, 3]):
-        changed = coupled(tables, own, 12, order, np.arange(12), np.zeros(48, np.int64))[0] != 0
-        assert changed.sum(axis=0).tolist() == [6, 6, 3, 3]
-        assert set(changed.sum(axis=1).tolist()) == {1, 2}
-        together.append({tuple(row) for row in changed.tolist()})
+        drawn, _ = coupled(tables, own, 12, order, np.arange(12), np.zeros(48, np.int64), changes=2)
+        assert (drawn != 0).sum(axis=0).tolist() == [6, 6, 3, 3]
+        assert set((drawn != 0).sum(axis=1).tolist()) == {1, 2}
+        together.append({tuple(row) for row in (drawn != 0).tolist()})
     assert together[0] != together[1]
+
+
+def test_what_one_attribute_makes_certain_is_left_to_no_other():
+    """An attribute that always changes is a line by itself: the others change or stay as their
+    tables say, also all of them at once; along one line just one of them would change.
+    """
+    tables, own = [[[0, 12], [12, 0]], *[[[6, 6], [6, 6]]] * 2], (0, 0, 0)
+    draws = np.array([[0, *way] for way in product((0, 6), repeat=2)])
+    drawn, _ = coupled(tables, own, 12, [0, 1, 2], np.zeros(4, np.int64), draws.ravel())
+    assert {tuple(row) for row in drawn.tolist()} == {
+        (1, *way) for way in product((0, 1), repeat=2)
+    }
+    draws = np.zeros(36, np.int64)
+    drawn, _ = coupled(tables, own, 12, [0, 1, 2], np.arange(12), draws, changes=2, first=1)
+    assert set((drawn[:, 1:] != 0).sum(axis=1).tolist()) == {1}
 
 
 def broken_point(tables, own, whole, order, point, draws):
@@ -204,6 +254,7 @@ def test_large_denominators_do_not_overflow(whole):
         list(range(len(own))),
         np.array(points),
         np.zeros(len(points) * len(own), np.int64),
+        changes=len(own),
     )
     for u, row in zip(points, drawn.tolist(), strict=True):
         assert row == [

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How probable each row of a group was for each of its persons, by the random output tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -10,7 +11,6 @@ import numpy as np
 from phalanx.adversaries.records.rows import bits_of
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
-from phalanx.release.evidence.outputs import OutputTables
 
 _ROOM: Final = 2**62
 """Sums that could pass this are computed with Python's integers."""
@@ -38,10 +38,6 @@ class Outcomes:
         return tuples[is_possible], rows[is_possible], logs[is_possible]
 
     @cached_property
-    def _sets(self) -> tuple[Ints, Floats]:
-        return changed_together(self._leave, self.drawn.outputs)
-
-    @cached_property
     def _leave(self) -> Ints:
         """The units with which every person changes, shape (p, d)."""
         return self.drawn.outputs.denominator - self.drawn.units(self.drawn.classes.own)
@@ -64,21 +60,40 @@ class Outcomes:
         return np.where(shown >= 0, drawn.outputs.units[cell], np.int64(0))
 
     def _logs(self, tuples: Ints, rows: Ints, changed: Bools) -> Floats:
-        """The set of attributes that changed, and for each of them what it became."""
-        sets, chances = self._sets
-        chance = np.where(sets[tuples] == bits_of(changed)[:, None], chances[tuples], 0.0).sum(
-            axis=1
-        )
-        logs: Floats = np.log(chance)
-        for a in range(changed.shape[1]):
-            some = np.flatnonzero(changed[:, a] & (logs > -np.inf))
-            logs[some] += np.log(self._units(tuples[some], rows[some], a)) - np.log(
-                self._leave[tuples[some], a]
-            )
+        """Of each line the set of its attributes that changed, for each of them what it became, and
+        what each other attribute shows; the mean over all lines.
+        """
+        outputs, d = self.drawn.outputs, changed.shape[1]
+        whole, who, at = outputs.denominator, *np.unique(tuples, return_inverse=True)
+        gives = np.stack([self._units(tuples, rows, a) for a in range(d)], axis=1) / whole
+        leaves = self._leave[tuples] / whole
+        became = gives / np.where(leaves > 0, leaves, 1.0)
+        total = np.zeros(len(tuples))
+        for first in range(d):
+            order = outputs.order[first:] + outputs.order[:first]
+            on = on_line(self._leave[who], order, outputs.changes * whole)
+            sets, chances = changed_together(np.where(on, self._leave[who], 0), order, whole)
+            is_so = sets[at] == bits_of(changed & on[at])[:, None]
+            shows = np.where(on[at], np.where(changed, became, 1.0), gives)
+            total += np.where(is_so, chances[at], 0.0).sum(axis=1) * shows.prod(axis=1)
+        logs: Floats = np.log(total / d)
         return logs
 
 
-def changed_together(leave: Ints, outputs: OutputTables) -> tuple[Ints, Floats]:
+def on_line(leave: Ints, order: Sequence[int], enough: int) -> Bools:
+    """Whether an attribute of a tuple is laid along the line, or drawn by itself, shape (p, d); the
+    line ends where it is long ``enough``.
+
+    ``leave`` (p, d): the units with which each attribute changes.
+    """
+    kind: Any = object if (leave.shape[1] + 1) * enough >= _ROOM else np.int64
+    ordered = leave[:, list(order)].astype(kind)
+    is_on_line = np.empty(leave.shape, dtype=np.bool_)
+    is_on_line[:, list(order)] = np.cumsum(ordered, axis=1) - ordered < enough
+    return is_on_line
+
+
+def changed_together(leave: Ints, order: Sequence[int], whole: int) -> tuple[Ints, Floats]:
     """Which attributes of a tuple change together, and how probable it is.
 
     ``leave`` (p, d): the units with which each attribute changes. They are laid along a line, and
@@ -86,15 +101,15 @@ def changed_together(leave: Ints, outputs: OutputTables) -> tuple[Ints, Floats]:
     denominator, at which one begins or ends. Returns the sets, as bits, and their probabilities,
     shape (p, d + 1); a set may stand there several times, or with probability 0.
     """
-    whole, d = outputs.denominator, leave.shape[1]
+    d = leave.shape[1]
     kind: Any = object if (d + 1) * whole >= _ROOM else np.int64
     leave = leave.astype(kind)
     begins = np.zeros((len(leave), d + 1), dtype=kind)
-    begins[:, 1:] = np.cumsum(leave[:, list(outputs.order)], axis=1)
+    begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
     points = np.sort(begins % whole, axis=1)
     ends = np.concatenate([points[:, 1:], np.full((len(leave), 1), whole, dtype=kind)], axis=1)
     sets = np.zeros((len(leave), d + 1), dtype=np.int64)
-    for place, a in enumerate(outputs.order):
+    for place, a in enumerate(order):
         within = (points - begins[:, place, None]) % whole < leave[:, a, None]
         sets |= within.astype(np.int64) << a
     return sets, (ends - points).astype(np.float64) / whole

@@ -3,6 +3,7 @@
 they are: whether they may have been drawn so.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -111,19 +112,29 @@ class DrawnRows:
         return int((~drawn | ~self._changed_together()).sum())
 
     def _changed_together(self) -> Bools:
-        """Whether some point of the line changes just the attributes that are changed in a row: one
-        of the points where an attribute's part begins does.
+        """Whether, from some place of the order on, some point of the line changes just those of its
+        attributes that are changed in a row: one of the points where an attribute's part begins
+        does.
         """
+        order = self.outputs.order
+        together = np.zeros(len(self.shown), np.bool_)
+        for start in range(len(order)):
+            together |= self._changed_from(order[start:] + order[:start])
+        return together
+
+    def _changed_from(self, order: Sequence[int]) -> Bools:
+        """The same where attributes are laid along the line in this ``order``."""
         whole, d = self.outputs.denominator, self.shown.shape[1]
         kind = object if (d + 1) * whole >= _ROOM else np.int64
         leave = (whole - self.stay).astype(kind)
         begins = np.zeros((len(leave), d + 1), dtype=kind)
-        begins[:, 1:] = np.cumsum(leave[:, list(self.outputs.order)], axis=1)
+        begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
+        by_itself = begins[:, :-1] >= self.outputs.changes * whole
         changed, together = self.changed, np.zeros(len(leave), np.bool_)
         for point in range(d + 1):
             here = np.ones(len(leave), np.bool_)
-            for place, a in enumerate(self.outputs.order):
+            for place, a in enumerate(order):
                 from_begin = (begins[:, point] - begins[:, place]) % whole
-                here &= (from_begin < leave[:, a]) == changed[:, a]
+                here &= by_itself[:, place] | ((from_begin < leave[:, a]) == changed[:, a])
             together |= here
         return together

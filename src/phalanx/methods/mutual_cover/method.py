@@ -326,22 +326,30 @@ def draw(tables: Tables, order: Ints, rng: Randomness) -> Ints:
 
     ``order`` (d,): how attributes are laid along the line.
     """
-    return _drawn(tables, order, *_chances(tables, rng, "mutual cover:"))
+    return _drawn(tables, order, _chances(tables, rng, "mutual cover:"))
 
 
-def _chances(tables: Tables, rng: Randomness, what: str) -> tuple[Ints, Ints]:
-    """A point for every row, and random numbers for the attributes that change."""
-    point = rng.stream(f"{what} points").integers(tables.denominator, len(tables.own))
-    words = rng.stream(f"{what} values").words(tables.own.size + SPARE) >> np.uint64(1)
-    return point, words.astype(np.int64)
+def _chances(tables: Tables, rng: Randomness, what: str) -> kernel.Chances:
+    """Where the line begins and a point on it for every row, and numbers for what is drawn."""
+    (rows, attributes), size = tables.own.shape, tables.own.size
+    first = rng.stream(f"{what} places").integers(attributes, rows)
+    point = rng.stream(f"{what} points").integers(tables.denominator, rows)
+    words = rng.stream(f"{what} values").words(size + SPARE) >> np.uint64(1)
+    return kernel.Chances(first, point, words.astype(np.int64))
 
 
-def _drawn(tables: Tables, order: Ints, point: Ints, draws: Ints) -> Ints:
+def _drawn(tables: Tables, order: Ints, chances: kernel.Chances) -> Ints:
     problems, drawn = tables.problems, np.empty_like(tables.own)
     law = kernel.Law(
-        tables.table, problems.starts, problems.cells, tables.units, tables.denominator, order
+        tables.table,
+        problems.starts,
+        problems.cells,
+        tables.units,
+        tables.denominator,
+        order,
+        tables.changes,
     )
-    kernel.coupled(tables.own, law, point, draws, drawn)
+    kernel.coupled(tables.own, law, chances, drawn)
     return drawn
 
 
@@ -372,7 +380,7 @@ def best_order(microdata: Microdata, tables: Tables, rng: Randomness) -> Ints:
     before, chances = phi2(columns), _chances(part, rng, "mutual cover: rehearsal")
 
     def moved(order: Ints) -> float:
-        codes = drawn_codes(part, _drawn(part, order, *chances), microdata).values()
+        codes = drawn_codes(part, _drawn(part, order, chances), microdata).values()
         after = phi2([replace(c, codes=new) for c, new in zip(columns, codes, strict=True)])
         return float(np.abs(after - before).sum())
 

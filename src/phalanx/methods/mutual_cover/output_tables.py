@@ -51,6 +51,8 @@ class Tables:
     units: Ints
     """The cells, in the places of the problems' distances; rows sum to the denominator."""
     denominator: int
+    changes: int
+    """On how many attributes each row changes at least."""
 
     @property
     def table(self) -> Ints:
@@ -75,6 +77,7 @@ class Tables:
             codes=np.concatenate([self.codes, newer.codes]),
             units=np.concatenate([self.units, newer.units]),
             denominator=self.denominator,
+            changes=self.changes,
         )
 
     def without_unused(self) -> "Tables":
@@ -136,7 +139,8 @@ class Maker:
         denominator = denominator_for(len(self.columns[0]), self.delta)
         units, bad = self._units(layout, denominator)
         own, problems, codes = layout.own, layout.problems, layout.codes
-        return Tables(group, own, layout.tables, problems, codes, units, denominator), bad
+        of = layout.tables
+        return Tables(group, own, of, problems, codes, units, denominator, self.changes), bad
 
     def _units(self, layout: Layout, denominator: int) -> tuple[Ints, Bools]:
         """Per group: solve, round; and which groups have no tables."""

@@ -31,11 +31,14 @@ class OutputTables:
     the value of class j. Groups with equal tables share them.
 
     How a tuple of classes i_1 .. i_d was drawn: on attribute a it is to change with q_a =
-    denominator - n_a[i_a, i_a]. These q_a are laid along a line in ``order``, and one point U is
-    uniform among 0 .. denominator - 1: attribute a changes where some U + z * denominator (z = 0,
-    1, ...) lies in its part of the line. So exactly the sum of the q_a over the denominator,
-    rounded down or up, change. What a changed attribute becomes is drawn by itself: value j (not
-    i_a) with n_a[i_a, j] / q_a.
+    denominator - n_a[i_a, i_a]. From a place in the ``order`` on that is random (each of the d as
+    likely), going round, these q_a are laid along a line, until it is ``changes`` times the
+    denominator long or more; a q_a that reaches beyond stays whole. One point U is uniform among 0
+    .. denominator - 1: an attribute of the line changes where some U + z * denominator (z = 0, 1,
+    ...) lies in its part. So of these exactly their sum over the denominator, rounded down or up,
+    change. What a changed one becomes is drawn by itself: value j (not i_a) with n_a[i_a, j] / q_a.
+    Attributes that are not on the line are drawn each by itself: value j with n_a[i_a, j] of the
+    denominator.
     """
 
     attributes: tuple[str, ...]
@@ -56,7 +59,7 @@ class OutputTables:
     """At least so many quasi-identifiers of every row were changed."""
     order: tuple[int, ...] = ()
     """How attributes were drawn together: the places of all attributes in the order in which they
-    were laid along a line.
+    were laid along a line, from a random one on.
     """
 
     @cached_property
