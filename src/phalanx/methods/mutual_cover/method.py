@@ -24,7 +24,7 @@ from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, LooksBack, Memory, Offer
 from phalanx.methods.mondrian.method import Mondrian, partition
-from phalanx.methods.mutual_cover.kernels import cover_cuts
+from phalanx.methods.mutual_cover.kernels import alike_cuts, cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
 from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
@@ -34,6 +34,7 @@ from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb
 
 Grouping = Literal["cost", "mondrian"]
+Outputs = Literal["least-cost", "alike"]
 
 _ADVERSARIES: Final = ("informed", "omniscient")
 """Whom a plan can bound."""
@@ -107,6 +108,11 @@ class MutualCover:
     """``cost``: of all cuts the one after which both sides will have to change least; ``mondrian``:
     the widest attribute is cut, as in the paper.
     """
+    outputs: Outputs = "least-cost"
+    """``least-cost``: tables that keep values near, as in the paper; ``alike``: all of a group
+    publish a value alike, as often as it occurs there, so that rows tell little of whose they are
+    and counts stay.
+    """
     changes: int = 1
     """On how many quasi-identifiers a row differs from its own, at least."""
     distances: Mapping[str, Any] = field(default_factory=dict)
@@ -136,6 +142,10 @@ class MutualCover:
         if self.grouping not in (groupings := get_args(Grouping)):
             hint = did_you_mean(str(self.grouping), groupings) or "; use cost or mondrian."
             raise PlanError(f"[method] grouping = {self.grouping!r} is not known{hint}")
+        if self.outputs not in (known := get_args(Outputs)):
+            near = did_you_mean(self.outputs, known) if isinstance(self.outputs, str) else ""
+            hint = near or "; use least-cost or alike."
+            raise PlanError(f"[method] outputs = {self.outputs!r} is not known{hint}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(
                 f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one"
@@ -196,8 +206,8 @@ class MutualCover:
             )
 
     def tables(self, microdata: Microdata) -> Tables:
-        """The groups, cut by quasi-identifiers alone, and their random output tables of least cost
-        in whole numbers; nothing of it is random.
+        """The groups, cut by quasi-identifiers alone, and their random output tables in whole
+        numbers; nothing of it is random.
 
         Parameters
         ----------
@@ -258,6 +268,8 @@ class MutualCover:
         if self.k > 1:
             settings["k"] = self.k
         settings |= {"grouping": self.grouping, "changes": self.changes}
+        if self.outputs != "least-cost":
+            settings["outputs"] = self.outputs
         if self.bounds:
             settings["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
         if self.distances:
@@ -284,7 +296,12 @@ class MutualCover:
         """The group of every row, 0 .. g-1, shape (n,)."""
         if self.grouping == "mondrian":
             return partition(self._mondrian, microdata.quasi, None)
-        cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
+        window = math.ceil(1 / exact(self.delta, "delta"))
+        cutter = (
+            partial(alike_cuts.cut, self.changes, window)
+            if self.outputs == "alike"
+            else partial(cover_cuts.cut, window)
+        )
         return partition(
             self._mondrian,
             microdata.quasi,
@@ -300,6 +317,7 @@ class MutualCover:
             distances=distances,
             delta=exact(self.delta, "delta"),
             changes=self.changes,
+            alike=self.outputs == "alike",
         )
 
     def _evidence(

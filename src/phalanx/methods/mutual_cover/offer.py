@@ -20,6 +20,7 @@ OFFER: Final = Offer(
         {"delta": 0.5},
         {"delta": 0.5, "grouping": "mondrian", "changes": 2},
         {"delta": 0.4, "k": 4, "changes": 2},
+        {"delta": 0.5, "outputs": "alike"},
         {"delta": 0.5, "k": 250},  # one group with so many values that it is solved in turns
     ),
 )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
+from phalanx.methods.mutual_cover.alike import alike
 from phalanx.methods.mutual_cover.kernels import rounding as kernel
 from phalanx.methods.mutual_cover.problems import Layout, Problems, ranges
 from phalanx.methods.mutual_cover.program import (
@@ -107,9 +108,13 @@ class Maker:
     delta: Fraction
     changes: int
     """On how many attributes each row changes at least."""
+    alike: bool = False
+    """Whether the tuples of a group are to be as alike as they can, in place of what costs
+    least.
+    """
 
     def tables(self, group: Ints, part: Ints | None = None) -> Tables:
-        """The tables of least cost for these groups, 0 .. g-1; groups that have none are widened to
+        """The tables for these groups, 0 .. g-1; groups that have none are widened to
         their neighbours in that order until all have. ``part`` (n,): rows that must not share a
         group have different numbers, and groups of equal ones stand together.
 
@@ -144,6 +149,9 @@ class Maker:
 
     def _units(self, layout: Layout, denominator: int) -> tuple[Ints, Bools]:
         """Per group: solve, round; and which groups have no tables."""
+        if self.alike:
+            table, bad = alike(layout, self.delta, self.changes)
+            return rounded(layout.problems, table, self.delta, denominator), bad
         units, _, _, bad = units_of(layout, self.delta, self.changes, denominator)
         return units, bad
 
