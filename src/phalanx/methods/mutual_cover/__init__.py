@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutual cover, on three floors: ``method``: per group solve, round, draw; ``output_tables``: random
-output tables, of ``problems`` that a linear ``program`` solves; ``kernels``. ``offer``: its plain words.
+output tables, of ``problems`` that a linear ``program`` solves, or in which tuples are ``alike``;
+``kernels``. ``offer``: its plain words.
 """

@@ -89,7 +89,7 @@ def alike(
     bad: Bools,
     which: Ints,
 ) -> None:
-    """Fill the tables of the groups ``which``, and say in ``bad`` whether a group has none.
+    """Fill in the ``table`` the tables of the groups ``which``, and say in ``bad`` whether a group has none.
 
     Group g has on attribute a the problem ``a * groups + g`` of the ``grid``, and the tuple types
     ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). A value

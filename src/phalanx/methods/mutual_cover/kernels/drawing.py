@@ -10,7 +10,7 @@ are long in all, rounded down.
 No more attributes are laid along the line than it takes for ``changes`` of them to be certain; all
 others are drawn each by itself. Which one is the first on the line is random for every tuple. So a
 row tells as little as it can of whose it is not: along a line of all attributes nearly always as
-many would change, and whoever knows a person could pass over the rows in which more or fewer do.
+many would change, and an adversary could pass over the rows in which more or fewer do.
 
 All numbers are whole: what is drawn has exactly the probabilities of the tables, given uniform
 words.
