@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the private choice of levels rewards: today's score beside steeper ones and one that is led
-by the error of counts.
+"""What the private choice of levels rewards: its score, less steep ones, and one that is led by the
+error of counts.
 
     PHALANX_DATA=FOLDER python experiments/safe_sampling/scores.py [--tables panel,made-up,adult,
         occsal] [--runs 5] [--queries 500] [--epsilons 0.5 1 2]
@@ -10,8 +10,8 @@ declared, so that for all of them the same proof holds: a row raises a score by 
 and the greatest weight is what the noise is made for. With x the part of its information that an
 attribute keeps:
 
-- *sum*: x summed over the attributes (today's); *root of sum*: its square root;
-- *sum², sum³*: the same squared, cubed, as a part of its greatest;
+- *sum*: x summed over the attributes; *root of sum*: its square root;
+- *sum², sum³*: the same squared, cubed (the one that the method has), as a part of its greatest;
 - *pairs*: x times x' summed over all pairs of attributes. A count by two conditions is right where
   both are told, so this is the score that the error of such counts leads.
 

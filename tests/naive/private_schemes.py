@@ -147,13 +147,10 @@ def qualities(table, attributes, fixed, crowd):
             for a, level in zip(attributes, fixed, strict=True)
         )
     ):
-        weight = max(
-            1,
-            sum(
-                floor(UNIT * a.information(level))
-                for a, level in zip(attributes, levels, strict=True)
-            ),
+        kept = sum(
+            floor(UNIT * a.information(level)) for a, level in zip(attributes, levels, strict=True)
         )
+        weight = max(1, kept**3 // (UNIT * len(attributes)) ** 2)
         found[levels] = weight * excess(
             [
                 tuple(a.node(v, level) for a, v, level in zip(attributes, row, levels, strict=True))

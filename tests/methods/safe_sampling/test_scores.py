@@ -68,6 +68,6 @@ def test_a_score_of_squared_crowds_is_seen_to_move_further():
     assert beyond(1, broken) > 0
 
 
-def test_todays_weights_are_those_of_the_sum():
-    """The trial's first score is the one that the method has."""
-    assert SCORES["sum"](AXES).tolist() == private_levels.weights(AXES).tolist()
+def test_todays_weights_are_those_of_the_cube():
+    """The trial's steepest score is the one that the method has."""
+    assert SCORES["sum³"](AXES).tolist() == private_levels.weights(AXES).tolist()
