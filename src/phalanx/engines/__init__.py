@@ -2,6 +2,7 @@
 """Where heavy work runs. A method names how a table may be divided for it (``Divisible``), and an
 engine decides where the parts are published.
 
-``choosing``: whether a table fits the memory; ``regions``: how quasi-identifiers divide it;
-``repeated``: whether a person stands in it twice; ``out_of_core``: parts of it in private files.
+``choosing``: whether a table fits the memory; ``cells``: the two functions that every engine runs,
+``tag`` and ``microdata``; ``regions``: how quasi-identifiers divide a table; ``repeated``: whether a
+person stands in it twice; ``out_of_core``: parts of it in private files.
 """

@@ -9,11 +9,10 @@ takes it back with the process, however that ends: no row is left behind by a ki
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 import polars as pl
@@ -22,17 +21,13 @@ from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import Batches
-from phalanx.engines.regions import Attribute, Region, merged, regions
+from phalanx.engines.cells import Cells, Look, sampled_share
+from phalanx.engines.regions import merged
 from phalanx.engines.repeated import Repeated
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
 from phalanx.randomness import Randomness
 
-if TYPE_CHECKING:
-    from phalanx.arrays import Floats
-
-_SAMPLE: Final = 200_000
-"""So many rows tell where regions are cut."""
 _MOST_PARTS: Final = 500
 """So many files are written at once."""
 _SMALL: Final = 8
@@ -83,42 +78,33 @@ class Divided:
         if not self.rows:
             raise SourceError("the table has no rows; there is nothing to publish.")
         check_columns(next(self.batches.each(self.batches.names)).clear(), schema)
-        attributes = [Attribute(name, schema) for name in schema.quasi]
-        root = self._root(by, attributes, rng)
-        if root.end > _MOST_PARTS:
+        cells = self._cells(by, rng)
+        if cells.root.end > _MOST_PARTS:
             raise MethodError(
-                f"the table would be published in {root.end:,} parts, and {_MOST_PARTS} are the"
-                " most; raise [publish] memory_limit."
+                f"the table would be published in {cells.root.end:,} parts, and {_MOST_PARTS} are"
+                " the most; raise [publish] memory_limit."
             )
         with ExitStack() as opened:
-            files = [opened.enter_context(TemporaryFile(dir=place)) for _ in range(root.end)]
-            counts = self._route(root, attributes, files, place, key, rng)
+            files = [opened.enter_context(TemporaryFile(dir=place)) for _ in range(cells.root.end)]
+            counts = self._route(cells, files, place, key, rng)
             together = merged(counts, max(1, self.most // _SMALL))
             for turn in rng.stream("order of parts").permutation(len(together)):
                 frame = pl.concat([_read(files[number]) for number in together[turn]])
-                yield _encoded(frame, schema, attributes)
+                yield cells.microdata(frame)
 
-    def _root(self, by: Division, attributes: Sequence[Attribute], rng: Randomness) -> Region:
-        """The regions, after one look at all quasi-identifiers."""
+    def _cells(self, by: Division, rng: Randomness) -> Cells:
+        """The cells, after one look at all quasi-identifiers."""
         if by == "chance":
-            return Region(ways=max(1, -(-self.rows // self.most)))
+            return Cells.by_chance(self.schema, self.rows, self.most)
         stream = rng.stream("sample of quasi-identifiers")
-        share = min(Fraction(1), Fraction(_SAMPLE, self.rows))
-        drawn: list[list[pl.Series]] = [[] for _ in attributes]
+        look = Look(self.schema, sampled_share(self.rows))
         for batch in self.batches.each(self.schema.quasi):
-            rows = stream.bernoulli(share, batch.height)
-            for attribute, some in zip(attributes, drawn, strict=True):
-                some.append(attribute.see(batch[attribute.name])[rows])
-        sample = [
-            attribute.places(pl.concat(some))
-            for attribute, some in zip(attributes, drawn, strict=True)
-        ]
-        return regions(np.stack(sample, axis=1), self.rows, self.most)
+            look.see(batch, stream)
+        return look.cells(self.rows, self.most)
 
     def _route(
         self,
-        root: Region,
-        attributes: Sequence[Attribute],
+        cells: Cells,
         files: Sequence[IO[bytes]],
         place: Path,
         key: PersonKey | None,
@@ -141,7 +127,7 @@ class Divided:
             for batch in self.batches.each([*columns, *([followed] if followed else [])]):
                 if repeated is not None and followed is not None:
                     repeated.see(batch[followed])
-                parts = root.parts_of(_places(attributes, batch, root), stream)
+                parts = cells.tag(batch, stream)
                 order = np.argsort(parts, kind="stable")
                 table = batch.select(columns)[order].to_arrow()
                 sizes = np.bincount(parts, minlength=len(files))
@@ -160,16 +146,6 @@ class Divided:
         return [int(count) for count in counts]
 
 
-def _places(attributes: Sequence[Attribute], batch: pl.DataFrame, root: Region) -> "Floats":
-    """Where the rows are, shape (n, d); nowhere where nothing is cut."""
-    if root.below is None:
-        return np.zeros((batch.height, 1))
-    return np.stack(
-        [attribute.places(attribute.canonical(batch[attribute.name])) for attribute in attributes],
-        axis=1,
-    )
-
-
 def _read(file: IO[bytes]) -> pl.DataFrame:
     """The rows of a part, whose file is closed, and so is gone."""
     import pyarrow as pa
@@ -179,19 +155,3 @@ def _read(file: IO[bytes]) -> pl.DataFrame:
         with pa.ipc.open_stream(file) as stream:
             frame = pl.from_arrow(stream.read_all())
     return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
-
-
-def _encoded(frame: pl.DataFrame, schema: Schema, attributes: Sequence[Attribute]) -> Microdata:
-    """A part, encoded, its quasi-identifiers over domains that reach as far as the table's."""
-    without = replace(
-        schema,
-        identifier=None,
-        drop=(),
-        types={name: kind for name, kind in schema.types.items() if name in frame.columns},
-        missing=schema.missing
-        if isinstance(schema.missing, str)
-        else {name: word for name, word in schema.missing.items() if name in frame.columns},
-    )
-    part = Microdata.encode(frame, without)
-    wider = {one.name: one.over_all(part.columns[one.name]) for one in attributes}
-    return replace(part, columns={**part.columns, **wider})

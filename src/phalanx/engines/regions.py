@@ -84,6 +84,16 @@ class Attribute:
         values = typed(values, kind)
         return values.cast(pl.String) if kind == "categorical" else values
 
+    def reach(self) -> pl.Series:
+        """What was seen so far.
+
+        Returns
+        -------
+        pl.Series
+            The ends of numbers and dates, the values of a categorical attribute, in order.
+        """
+        return pl.Series(self.name, [], pl.Null) if self._values is None else self._values
+
     def places(self, values: pl.Series) -> Floats:
         """Where values of their canonical type are from 0 to 1, shape (n,); all values must have
         been seen.
