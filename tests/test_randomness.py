@@ -227,3 +227,21 @@ def test_the_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = "".join(f"{x} {x!r}" for x in (rng, rng.stream("t"), [rng]))
     assert "KEY" not in shown
     assert b"\xabKEY".hex() not in shown
+
+
+def test_what_other_processes_draw_is_the_same_each_time_and_nobody_elses() -> None:
+    """A unit that is done twice, in whichever process, is done with the same draws, which are no
+    draws of this process; nothing shows the key, and it may go to another process.
+    """
+    rng = Randomness.secure()
+    shared = rng.shared()
+    again = copy.deepcopy(shared)
+    draw = shared.of("cell 3").stream("deal").words(9)
+    assert (draw == again.of("cell 3").stream("deal").words(9)).all()
+    for other in (shared.of("cell 4"), rng.of("cell 3"), Randomness.secure().shared().of("cell 3")):
+        assert not (draw == other.stream("deal").words(9)).any()
+    assert repr(shared) == "Shared(for_publication=True)"
+    assert shared.of("a").for_publication
+    assert not Randomness.seeded(1).shared().of("a").for_publication
+    with pytest.raises(PhalanxError):
+        copy.deepcopy(shared.of("cell 3"))

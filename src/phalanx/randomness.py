@@ -70,6 +70,17 @@ class Randomness:
         """
         return Randomness(_derive(self._key, b"unit " + unit.encode()), self.for_publication)
 
+    def shared(self) -> "Shared":
+        """What other processes draw from that do units of the release's work; it is as secret as
+        the rows that they are given, and says nothing of what this one draws from.
+
+        >>> shared = Randomness.seeded(1).shared()
+        >>> a, b = (shared.of("a").stream("task").words(4) for _ in range(2))
+        >>> (a == b).all(), (a == Randomness.seeded(1).of("a").stream("task").words(4)).any()
+        (np.True_, np.False_)
+        """
+        return Shared(_derive(self._key, b"shared"), self.for_publication)
+
     def __repr__(self) -> str:
         return f"Randomness(for_publication={self.for_publication})"
 
@@ -78,6 +89,23 @@ class Randomness:
             "randomness is not passed between processes; give each task a stream of its own name"
             " instead."
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Shared:
+    """Randomness on its way to other processes, of which each takes that of its units of work, by
+    their names: a unit that is done twice, as one process died, is done with the same draws.
+    """
+
+    _key: bytes
+    for_publication: bool
+
+    def of(self, unit: str) -> Randomness:
+        """The randomness of one unit of work; the same name gives the same."""
+        return Randomness(_derive(self._key, b"unit " + unit.encode()), self.for_publication)
+
+    def __repr__(self) -> str:
+        return f"Shared(for_publication={self.for_publication})"
 
 
 @dataclass(repr=False)

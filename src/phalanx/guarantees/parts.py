@@ -9,7 +9,7 @@ order of the parts.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 
@@ -18,23 +18,26 @@ import polars as pl
 from phalanx.guarantees import stated
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.check import NAME
-from phalanx.guarantees.consistency.order import InParts
+from phalanx.guarantees.consistency.order import InParts, PartOrder
 from phalanx.release.part import Part
 
 
-class Merged:
-    """What was found of the parts of one release, in their order; ``prefix``: of verdicts' names."""
+@dataclass(frozen=True)
+class Found:
+    """What was found of one part by itself: figures, and the values and types that are compared with
+    those of other parts, but no row.
+    """
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
-        self._worst: dict[str, tuple[Verdict, int]] = {}
-        self._differ: set[str] = set()
-        self._order = InParts()
-        self._values: set[str] = set()
-        self._types: list[pl.Schema] = []
+    at: int
+    verdicts: Sequence[Verdict]
+    order: PartOrder | None
+    """None where the part contradicts itself."""
+    values: frozenset[str]
+    types: pl.Schema
 
-    def add(self, part: Part, verdicts: Sequence[Verdict]) -> None:
-        """Take the verdicts on a further part in.
+    @classmethod
+    def of(cls, part: Part, verdicts: Sequence[Verdict], prefix: str = "") -> "Found":
+        """Sum up what was found.
 
         Parameters
         ----------
@@ -42,20 +45,58 @@ class Merged:
             The part.
         verdicts : Sequence[Verdict]
             What was found of it by itself.
+        prefix : str, optional
+            Of the verdicts' names.
+
+        Returns
+        -------
+        Found
+            The verdicts with the numbers that groups have in the release, and what else is asked
+            of all parts together.
         """
-        for verdict in verdicts:
-            if verdict.name == self._prefix + NAME:
-                if verdict.holds:
-                    self._order.add(part.form)
-                verdict = with_faults(verdict, list(_strangers(part)))  # noqa: PLW2901
-            verdict = _among_all(verdict, part.before)  # noqa: PLW2901
+        sound = any(v.name == prefix + NAME and v.holds for v in verdicts)
+        strangers = list(_strangers(part))
+        return cls(
+            part.at,
+            [
+                _among_all(with_faults(v, strangers) if v.name == prefix + NAME else v, part.before)
+                for v in verdicts
+            ],
+            PartOrder.of(part.form) if sound else None,
+            stated.sensitive_values(part.form),
+            part.form.table.schema,
+        )
+
+
+class Merged:
+    """What was found of the parts of one release, in their order; ``prefix``: of verdicts' names."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self._worst: dict[str, tuple[Verdict, int]] = {}
+        self._differ: set[str] = set()
+        self._order = InParts()
+        self._values: set[str] = set()
+        self._types: list[pl.Schema] = []
+
+    def add(self, found: Found) -> None:
+        """Take what was found of a further part in.
+
+        Parameters
+        ----------
+        found : Found
+            What was found of it by itself.
+        """
+        for verdict in found.verdicts:
             worst = self._worst.get(verdict.name)
             if worst is not None and worst[0].note != verdict.note:
                 self._differ.add(verdict.name)
             if worst is None or _is_worse(verdict, worst[0]):
-                self._worst[verdict.name] = (verdict, part.at)
-        self._values |= stated.sensitive_values(part.form)
-        self._types.append(part.form.table.schema)
+                self._worst[verdict.name] = (verdict, found.at)
+        if found.order is not None:
+            self._order.add(found.order)
+        self._values |= found.values
+        self._types.append(found.types)
 
     def verdicts(self) -> list[Verdict]:
         """What was found of the whole release.
@@ -74,13 +115,13 @@ class Merged:
                 else f"{verdict.note} (in each of {parts} parts)",
             )
             for name, (verdict, at) in self._worst.items()
-            if name != self._prefix + stated.ALIKE
+            if name != self.prefix + stated.ALIKE
         ]
         among = self._order.faults()
         if any(types != self._types[0] for types in self._types):
             among.append("its parts have columns of different types")
-        consistency = self._prefix + NAME
-        alike = [replace(v, name=self._prefix + v.name) for v in stated.alike(self._values)]
+        consistency = self.prefix + NAME
+        alike = [replace(v, name=self.prefix + v.name) for v in stated.alike(self._values)]
         return [*(with_faults(v, among) if v.name == consistency else v for v in merged), *alike]
 
 

@@ -2,15 +2,16 @@
 """The independent check of one release or of a whole series."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from phalanx.guarantees import stated
 from phalanx.guarantees.base import Followed, Guarantee, Verdict
 from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
-from phalanx.guarantees.parts import Merged
+from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
@@ -18,10 +19,12 @@ from phalanx.guarantees.truth import coverage
 from phalanx.release.applicable import applicable_parts, not_applicable
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.part import each_part
+from phalanx.release.part import Part
 
 Passes = dict[str, Iterator[tuple[int, list[Verdict]]]]
 """By promise, a check of all releases that goes on from one to the next."""
+EachPart = Callable[[Callable[[int], Found], Iterable[int]], Iterable[Found]]
+"""Calls a function with each number of a part, and gives what it found, in their order."""
 
 
 def verify(
@@ -30,12 +33,14 @@ def verify(
     *,
     allow_seeded: bool = False,
     only_last: bool = False,
+    each: EachPart = map,
 ) -> list[Verdict]:
     """Check every release: that it is consistent, and that it keeps each promise of its manifest,
     given those before it.
 
     ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with
-    a seed; ``only_last`` checks the last one alone, against those before it. All hold where
+    a seed; ``only_last`` checks the last one alone, against those before it; ``each`` looks at the parts of a
+    release that has some, one after the other or wherever it may. All hold where
     ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
     """
     series = sorted(releases, key=lambda release: release.number)
@@ -45,7 +50,7 @@ def verify(
         if only_last and i < len(series) - 1:
             continue
         if release.manifest.parts:
-            checks = _in_parts(release, series[:i], allow_seeded=allow_seeded)
+            checks = _in_parts(release, series[:i], each, allow_seeded=allow_seeded)
         else:
             whole = None if only_last else (series, passes)
             promised = release.manifest.guarantees
@@ -83,25 +88,40 @@ def _checks(
     return [*checks, *stated.check(release)]
 
 
-def _in_parts(release: Release, earlier: Sequence[Release], *, allow_seeded: bool) -> list[Verdict]:
+def _in_parts(
+    release: Release, earlier: Sequence[Release], each: EachPart, *, allow_seeded: bool
+) -> list[Verdict]:
     """The same of a release in parts, of which one is in memory at a time: each is checked as a
     release by itself, and the verdicts are merged. What is not about every group by itself is
     checked of the whole release, which must be read for it.
     """
-    promised = release.manifest.guarantees
-    of_parts = [
-        public for public in promised if getattr(from_parameters(public), "of_each_group", False)
-    ]
-    of_all = [public for public in promised if public not in of_parts]
     merged = Merged()
-    for part in each_part(release):
-        merged.add(part, _checks(part, of_parts, earlier, None, None, allow_seeded=allow_seeded))
+    look = partial(_of_part, release, earlier, allow_seeded=allow_seeded)
+    for found in each(look, range(len(release.manifest.parts))):
+        merged.add(found)
     checks = merged.verdicts()
-    if of_all:
+    if of_all := [public for public in release.manifest.guarantees if not _of_each_group(public)]:
         read = Release.read(release.path)
         for public in of_all:
             checks += _promise(public, read, earlier, None, None)
     return checks
+
+
+def _of_part(
+    release: Release, earlier: Sequence[Release], number: int, *, allow_seeded: bool
+) -> Found:
+    part = Part.read_part(release.path, release.manifest, number)
+    return part_found(part, earlier, allow_seeded=allow_seeded)
+
+
+def part_found(part: Part, earlier: Sequence[Release], *, allow_seeded: bool) -> Found:
+    """What the files of one part show, of all that is about every group by itself."""
+    promised = [public for public in part.manifest.guarantees if _of_each_group(public)]
+    return Found.of(part, _checks(part, promised, earlier, None, None, allow_seeded=allow_seeded))
+
+
+def _of_each_group(public: Mapping[str, Any]) -> bool:
+    return bool(getattr(from_parameters(public), "of_each_group", False))
 
 
 def _promise(

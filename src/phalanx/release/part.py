@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One part of a release in parts, as the release that it would be by itself."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -60,12 +60,6 @@ class Part(Release):
             path, of_part, {name: numbered(t, id_column, -before) for name, t in tables.items()}
         )
         return cls(manifest=of_part, form=form, path=path, at=number, before=before, tables=tables)
-
-
-def each_part(release: Release) -> Iterator[Part]:
-    """The parts of a release, one after the other, each read from its files."""
-    for number in range(len(release.manifest.parts)):
-        yield Part.read_part(release.path, release.manifest, number)
 
 
 def numbered(table: pl.DataFrame, id_column: str, by: int) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from phalanx.data.persons import PersonKey
 from phalanx.engines.out_of_core import Divided
 from phalanx.errors import GuaranteeError, MethodError
-from phalanx.guarantees.parts import Merged
+from phalanx.guarantees.parts import Found, Merged
 from phalanx.methods.base import Divisible, Draft, Memory, Method, Suppressed
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
@@ -77,7 +77,8 @@ class DraftingInParts:
                 )
             manifest = _grown(manifest, at, drafting, draft, rng, folder)
             part = Part.read_part(folder, manifest, at)
-            merged.add(part, drafting.checked(draft, part, {}).verdicts)
+            verdicts = drafting.checked(draft, part, {}).verdicts
+            merged.add(Found.of(part, verdicts, merged.prefix))
             suppressed.update(draft.suppressed.rows or {})
         if manifest is None:
             raise GuaranteeError("no part was published; nothing left, please report this.")

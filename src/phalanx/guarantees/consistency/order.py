@@ -15,7 +15,8 @@ published is not seen here.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,41 @@ def order_faults(form: Form, original: Ints | None = None) -> list[str]:
     return _refused(list(_tests(form, original)))
 
 
+@dataclass(frozen=True)
+class PartOrder:
+    """What one part of a release shows of the order of rows; of a form of which ``order_faults``
+    finds nothing.
+    """
+
+    rows: int
+    tests: Sequence[_Test]
+    ends: Mapping[str, Any]
+    """The least and the greatest value of each column that chance should order, by what it is."""
+
+    @classmethod
+    def of(cls, form: Form) -> "PartOrder":
+        """Look at one part.
+
+        Parameters
+        ----------
+        form : Form
+            Its form.
+
+        Returns
+        -------
+        PartOrder
+            What it shows.
+        """
+        ends = {
+            f"{end} {name!r}": getattr(table[name], how)()
+            for table, _, _ in form.in_random_order()
+            for name in table.columns
+            if name != form.id_column
+            for end, how in (("least", "min"), ("greatest", "max"))
+        }
+        return cls(form.rows, list(_tests(form, None)), ends)
+
+
 class InParts:
     """The same questions about a release in parts, of which each may be too small to show anything:
     the pairs of all parts together, and how the parts themselves are numbered.
@@ -56,23 +92,20 @@ class InParts:
         self._pairs: dict[str, tuple[int, int]] = {}
         self._ends: dict[str, list[Any]] = {}
 
-    def add(self, form: Form) -> None:
-        """Take a further part in, in their order, of whose form ``order_faults`` finds nothing.
+    def add(self, part: PartOrder) -> None:
+        """Take a further part in, in their order.
 
         Parameters
         ----------
-        form : Form
-            Its form.
+        part : PartOrder
+            What it shows by itself.
         """
-        for what, pairs, ascending in _tests(form, None):
+        for what, pairs, ascending in part.tests:
             before = self._pairs.get(what, (0, 0))
             self._pairs[what] = (before[0] + pairs, before[1] + ascending)
-        self._ends.setdefault("size", []).append(form.rows)
-        for table, _, _ in form.in_random_order():
-            for name in table.columns:
-                if name != form.id_column:
-                    self._ends.setdefault(f"least {name!r}", []).append(table[name].min())
-                    self._ends.setdefault(f"greatest {name!r}", []).append(table[name].max())
+        self._ends.setdefault("size", []).append(part.rows)
+        for what, value in part.ends.items():
+            self._ends.setdefault(what, []).append(value)
 
     def faults(self) -> list[str]:
         """What is wrong with the order of all parts together.
