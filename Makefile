@@ -83,7 +83,7 @@ pythons-found:  ## the Pythons that are here
 	@echo $(PYTHONS)
 
 lock: $(VENV)/.uv  ## requirements.lock anew: the newest versions of all that tests and checks install, with their hashes
-	@$(UV) pip compile --upgrade --universal --generate-hashes --no-annotate --all-extras --python-version 3.11 \
+	@$(UV) pip compile --upgrade --universal --generate-hashes --no-annotate --extra test --extra check --python-version 3.11 \
 	  --default-index https://pypi.org/simple --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
 
 audit: $(VENV)/.uv  ## whether a vulnerability is known of anything in requirements.lock; fails where nobody can be asked

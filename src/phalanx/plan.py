@@ -243,6 +243,7 @@ class Plan:
             seed=seed,
             engine=self.sections.publish.engine,
             memory_limit=self.sections.publish.memory_limit,
+            spark_master=self.sections.publish.spark_master,
         )
 
     def publish(

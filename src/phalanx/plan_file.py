@@ -211,18 +211,25 @@ class PublishSection(_Section):
     formats: list[Format] = Field(
         default=["parquet"], min_length=1, description="What the tables are written as."
     )
-    engine: Literal["local", "out-of-core"] | None = Field(
+    engine: Literal["local", "out-of-core", "spark"] | None = Field(
         default=None,
         description=(
             "local: the table is in memory; out-of-core: it is published in parts that fit; by"
-            " default as an estimate of the memory says."
+            " default one of these, as an estimate of the memory says; spark: on Apache Spark."
+        ),
+    )
+    spark_master: Name | None = Field(
+        default=None,
+        description=(
+            "Where Spark runs, in its own words: 'local[4]', 'spark://host:7077'; by default on"
+            " this machine."
         ),
     )
     memory_limit: Name | None = Field(
         default=None,
         description=(
-            "What the process may take, as '4 GiB'; by default what the machine, its container and"
-            " the limits of the process leave."
+            "What the process may take, as '4 GiB', or each worker of Spark; by default what the"
+            " machine, its container and the limits of the process leave, and 2 GiB for a worker."
         ),
     )
 

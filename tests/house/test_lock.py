@@ -15,11 +15,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def declared() -> list[Requirement]:
-    """All that pyproject.toml asks for, with the extras, less its references to itself."""
+    """All that pyproject.toml asks for, with the extras, less its references to itself; Spark is half
+    a gigabyte that no test but its own needs, and has an environment of its own (`make spark`).
+    """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [
         *project["dependencies"],
-        *(line for extra in project["optional-dependencies"].values() for line in extra),
+        *(
+            line
+            for name, extra in project["optional-dependencies"].items()
+            for line in extra
+            if name != "spark"
+        ),
     ]
     return [wanted for wanted in map(Requirement, lines) if wanted.name != "phalanx"]
 

@@ -4,16 +4,18 @@ times the bytes that a method was measured to take for a value. No value has a p
 """
 
 import re
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
 from phalanx.data.sources.batches import Batches
 from phalanx.engines.out_of_core import Divided
-from phalanx.errors import MethodError, PlanError
+from phalanx.engines.spark.running import OnSpark, is_frame
+from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
 from phalanx.methods.base import Divisible, Method
 
-Engine = Literal["local", "out-of-core"]
+Engine = Literal["local", "out-of-core", "spark"]
 
 _BYTES_PER_VALUE: Final = 170
 """Of a method that does not say."""
@@ -23,6 +25,8 @@ keep.
 """
 _LEAST_ROWS: Final = 2_000
 """A part of fewer rows loses too much."""
+_OF_A_WORKER: Final = 2 << 30
+"""What a worker of Spark may take where nothing is said."""
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12} | {
     f"{unit}i": 1 << 10 * power for power, unit in enumerate("kmgt", 1)
 }
@@ -48,9 +52,10 @@ def divide(
     *,
     engine: Engine | None = None,
     memory_limit: str | int | None = None,
-) -> Divided | None:
+    spark_master: str | None = None,
+) -> Divided | OnSpark | None:
     """The table in parts of which each fits the memory, where the plan says so, or where the
-    estimate does; None where it is published whole.
+    estimate does; on Spark where the plan says that; None where it is published whole.
 
     Parameters
     ----------
@@ -64,11 +69,13 @@ def divide(
         Where; by the estimate if not given.
     memory_limit : str | int, optional
         What the whole process may take, as ``4 GiB`` or in bytes; what the machine, its container
-        and the limits of the process leave if not given.
+        and the limits of the process leave if not given. On Spark what each worker may take.
+    spark_master : str, optional
+        Where Spark runs.
 
     Returns
     -------
-    Divided | None
+    Divided | OnSpark | None
         The parts, of which none is made yet.
 
     Raises
@@ -78,6 +85,13 @@ def divide(
     PlanError
         Where the table is not one that can be read in parts, or the limit is none.
     """
+    if engine == "spark":
+        return _on_spark(table, schema, method, memory_limit, spark_master)
+    if spark_master is not None:
+        raise PlanError(
+            "[publish] spark_master says where Spark runs, and the engine is another; set engine ="
+            " 'spark', or leave it out."
+        )
     room = memory_left()
     if memory_limit is not None:
         room = min(room, max(0, bytes_of(memory_limit) - memory_held()))
@@ -105,11 +119,46 @@ def divide(
         )
     part = int(room * _SHARE) // (max(1, columns) * each)
     if part < min(rows, _LEAST_ROWS):
-        raise MethodError(
-            f"{_gb(room)} of memory may be taken, too little for parts of {_LEAST_ROWS:,} rows of"
-            f" {columns} columns; raise [publish] memory_limit."
-        )
+        raise MethodError(_too_little(room, columns))
     return Divided(batches, schema, rows, part, int(room * _SHARE))
+
+
+def _on_spark(
+    table: Any,
+    schema: Schema,
+    method: Method,
+    memory_limit: str | int | None,
+    master: str | None,
+) -> OnSpark:
+    """The table on Spark, in cells that fit a worker."""
+    require_extra("spark", "engine = 'spark'")
+    if refusal := _whole(method, schema):
+        raise MethodError(
+            f"{refusal}, and engine = 'spark' divides it; leave the engine out, or publish by"
+            " mondrian or anatomy."
+        )
+    if not is_frame(table):
+        if not isinstance(table, str | Path) or "://" in str(table):
+            raise PlanError(
+                "[publish] engine = 'spark' reads Parquet, or a data frame of Spark; give the path"
+                " of a file or of a folder of files, or leave the engine out."
+            )
+        if not Path(table).exists():
+            raise SourceError(f"there is no file {shortened(str(table))!r}; check the source.")
+    room = _OF_A_WORKER if memory_limit is None else bytes_of(memory_limit)
+    each = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
+    columns = len([role for role in schema.roles.values() if role != "drop"])
+    most = int(room * _SHARE) // (columns * each)
+    if most < _LEAST_ROWS:
+        raise MethodError(_too_little(room, columns))
+    return OnSpark(table, schema, most, master)
+
+
+def _too_little(room: int, columns: int) -> str:
+    return (
+        f"{_gb(room)} of memory may be taken, too little for parts of {_LEAST_ROWS:,} rows of"
+        f" {columns} columns; raise [publish] memory_limit."
+    )
 
 
 def _whole(method: Method, schema: Schema) -> str:

@@ -13,7 +13,7 @@ what each of its published groups shows that it keeps.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -178,6 +178,40 @@ class Region:
     def end(self) -> int:
         """The number behind that of its last part."""
         return self.first + self.ways if self.above is None else self.above.end
+
+    def cuts(self) -> list[Any]:
+        """All that it is, as JSON can say it.
+
+        Returns
+        -------
+        list[Any]
+            Numbers, and of what was cut the same of both sides.
+
+        >>> root = Region(1, 0.5, Region(first=0), Region(first=1, ways=3))
+        >>> Region.of_cuts(root.cuts()) == root
+        True
+        """
+        if self.below is None or self.above is None:
+            return [self.first, self.ways]
+        return [self.attribute, self.at, self.below.cuts(), self.above.cuts()]
+
+    @classmethod
+    def of_cuts(cls, cuts: Sequence[Any]) -> "Region":
+        """What ``cuts`` gave.
+
+        Parameters
+        ----------
+        cuts : Sequence[Any]
+            Of one region.
+
+        Returns
+        -------
+        Region
+            The region.
+        """
+        if len(cuts) == 2:
+            return cls(first=cuts[0], ways=cuts[1])
+        return cls(cuts[0], cuts[1], cls.of_cuts(cuts[2]), cls.of_cuts(cuts[3]))
 
     def parts_of(self, places: Floats, stream: Stream) -> Ints:
         """The part of every row.

@@ -79,24 +79,24 @@ class Merged:
         self._values: set[str] = set()
         self._types: list[pl.Schema] = []
 
-    def add(self, found: Found) -> None:
+    def add(self, part: Found) -> None:
         """Take what was found of a further part in.
 
         Parameters
         ----------
-        found : Found
+        part : Found
             What was found of it by itself.
         """
-        for verdict in found.verdicts:
+        for verdict in part.verdicts:
             worst = self._worst.get(verdict.name)
             if worst is not None and worst[0].note != verdict.note:
                 self._differ.add(verdict.name)
             if worst is None or _is_worse(verdict, worst[0]):
-                self._worst[verdict.name] = (verdict, found.at)
-        if found.order is not None:
-            self._order.add(found.order)
-        self._values |= found.values
-        self._types.append(found.types)
+                self._worst[verdict.name] = (verdict, part.at)
+        if part.order is not None:
+            self._order.add(part.order)
+        self._values |= part.values
+        self._types.append(part.types)
 
     def verdicts(self) -> list[Verdict]:
         """What was found of the whole release.

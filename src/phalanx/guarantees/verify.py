@@ -97,8 +97,8 @@ def _in_parts(
     """
     merged = Merged()
     look = partial(_of_part, release, earlier, allow_seeded=allow_seeded)
-    for found in each(look, range(len(release.manifest.parts))):
-        merged.add(found)
+    for part in each(look, range(len(release.manifest.parts))):
+        merged.add(part)
     checks = merged.verdicts()
     if of_all := [public for public in release.manifest.guarantees if not _of_each_group(public)]:
         read = Release.read(release.path)

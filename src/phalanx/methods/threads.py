@@ -10,7 +10,11 @@ Part = TypeVar("Part")
 
 
 def threads() -> int:
-    """How many processors this process may use."""
+    """How many processors this process may use: those it is bound to, or ``PHALANX_THREADS`` where
+    another program has given them out.
+    """
+    if (given := os.environ.get("PHALANX_THREADS", "")).isdecimal() and int(given):
+        return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

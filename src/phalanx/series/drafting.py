@@ -5,7 +5,7 @@ says.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from phalanx.adversaries.disclosure import Disclosed
@@ -20,6 +20,7 @@ from phalanx.methods.base import (
     Draft,
     Memory,
     Method,
+    Suppressed,
     Widening,
     privacy_unit,
     strengthened,
@@ -27,6 +28,7 @@ from phalanx.methods.base import (
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
+from phalanx.release.manifest import PublishedAttribute
 from phalanx.series.bounds import beyond, disclosed
 from phalanx.series.staging import Folder
 
@@ -43,7 +45,6 @@ class Checked:
     published name yet.
     """
 
-    draft: Draft
     release: Release
     groups: "pl.DataFrame | None"
     """Who is in which group (person, group); None where persons are not followed, or must be
@@ -52,6 +53,11 @@ class Checked:
     evidence: Evidence
     """What the check was given, with the keyed hashes of the persons; private."""
     verdicts: Sequence[Verdict]
+    suppressed: Suppressed
+    remember: Tables = field(default_factory=dict)
+    """Rows to append to the memory's tables."""
+    state: Tables = field(default_factory=dict)
+    """Tables in the place of all those that the release before gave."""
     attacks: Sequence[Disclosed]
     """What adversaries find out of it, where a report or a bound asks for it."""
     spent: Mapping[str, float] | None
@@ -94,7 +100,7 @@ class Drafting:
             progress("group")
             rng = self.randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
-            check_attributes(self.earlier, draft)
+            check_attributes(self.earlier, draft.form.attributes)
             with room() as folder:
                 progress("write")
                 write_folder(
@@ -128,25 +134,29 @@ class Drafting:
         verdicts = verify(
             [*self.earlier, release], of_tuples, allow_seeded=self.seed is not None, only_last=True
         )
-        verdicts.append(
-            truth.check(
-                release,
-                self.microdata,
-                draft.groups[: self.microdata.rows],
-                draft.suppressed.microdata or self.microdata,
-                draft.groups[self.microdata.rows :],
-            )
-        )
+        verdicts.append(self.truth(draft, release))
         refuse_broken(verdicts)
         attacks = disclosed(release, of_tuples, bounds) if bounds or self.attacked else []
         return Checked(
-            draft=draft,
+            suppressed=draft.suppressed,
+            remember=draft.remember,
+            state=draft.state,
             release=release,
             groups=person_to_group,
             evidence=evidence,
             verdicts=verdicts,
             attacks=attacks,
             spent=self.method.cost(self.number) if isinstance(self.method, Budgeted) else None,
+        )
+
+    def truth(self, draft: Draft, release: Release) -> Verdict:
+        """Whether what the files say of each row is so."""
+        return truth.check(
+            release,
+            self.microdata,
+            draft.groups[: self.microdata.rows],
+            draft.suppressed.microdata or self.microdata,
+            draft.groups[self.microdata.rows :],
         )
 
     def _evidence(self, draft: Draft, groups: "Mapping[int, pl.DataFrame]") -> Evidence:
@@ -224,7 +234,7 @@ def refuse_broken(verdicts: Sequence[Verdict]) -> None:
         )
 
 
-def check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
+def check_attributes(earlier: Sequence[Release], attributes: Sequence[PublishedAttribute]) -> None:
     """SchemaError where the columns are not those of the release before, as when one row makes a
     column of numbers one of texts.
     """
@@ -232,14 +242,14 @@ def check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
         return
     before = earlier[-1]
     types_before = {attribute.name: attribute.type for attribute in before.manifest.attributes}
-    for now in draft.form.attributes:
+    for now in attributes:
         if types_before.get(now.name, now.type) != now.type:
             raise SchemaError(
                 f"column {now.name!r} is {now.type} in this table, and was {types_before[now.name]} in"
                 f" release {before.number}; correct the table, or name the type in the schema's"
                 " types."
             )
-    if list(draft.form.attributes) != list(before.manifest.attributes):
+    if list(attributes) != list(before.manifest.attributes):
         raise SchemaError(
             f"the published columns are not those of release {before.number}, and a series keeps"
             " its own; give the plan another series name."

@@ -6,16 +6,17 @@ after the other, so that no more than one is in memory.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.engines.out_of_core import Divided
 from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
-from phalanx.methods.base import Divisible, Draft, Memory, Method, Suppressed
+from phalanx.methods.base import Divisible, Division, Draft, Memory, Method, Suppressed
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, opened, write_manifest, write_tables
@@ -58,18 +59,15 @@ class DraftingInParts:
 
     def _checked(self, folder: Path) -> Checked:
         """Every part in turn; then the manifest of all of them."""
-        by = self.method.divided_by if isinstance(self.method, Divisible) else None
-        if by is None:
-            raise MethodError(
-                f"{self.method.name} does not publish in parts; leave the engine out."
-            )
+        by = division(self.method)
         rng = (
             Randomness.secure() if self.seed is None else Randomness.seeded(self.seed + self.number)
         )
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
         for at, microdata in enumerate(self.divided.parts(by, folder, self.key, rng)):
             drafting = self.of(microdata=microdata)
-            draft = self._draft(drafting, rng.of(f"part {at}"))
+            draft = draft_of_part(self.method, microdata, rng.of(f"part {at}"))
+            check_attributes(self.earlier, draft.form.attributes)
             if manifest is not None and list(draft.form.attributes) != manifest.attributes:
                 raise GuaranteeError(
                     "the parts of the table do not have the same published columns; nothing was"
@@ -86,7 +84,7 @@ class DraftingInParts:
         verdicts = merged.verdicts()
         refuse_broken(verdicts)
         return Checked(
-            draft=replace(draft, suppressed=Suppressed(rows=dict(suppressed))),
+            suppressed=Suppressed(rows=dict(suppressed)),
             release=opened(folder),
             groups=None,
             evidence=Evidence(),
@@ -95,17 +93,23 @@ class DraftingInParts:
             spent=None,
         )
 
-    def _draft(self, drafting: Drafting, rng: Randomness) -> Draft:
-        """The draft of one part."""
-        try:
-            draft = self.method.publish(drafting.microdata, Memory(), rng)
-        except MethodError as error:
-            raise type(error)(
-                f"one of the parts in which the table is published has {drafting.microdata.rows:,}"
-                f" rows: {error}"
-            ) from None
-        check_attributes(self.earlier, draft)
-        return draft
+
+def division(method: Method) -> Division:
+    """How a method may be divided; MethodError where it may not."""
+    by = method.divided_by if isinstance(method, Divisible) else None
+    if by is None:
+        raise MethodError(f"{method.name} does not publish in parts; leave the engine out.")
+    return by
+
+
+def draft_of_part(method: Method, microdata: Microdata, rng: Randomness) -> Draft:
+    """The draft of one part, as if it were a table by itself."""
+    try:
+        return method.publish(microdata, Memory(), rng)
+    except MethodError as error:
+        raise type(error)(
+            f"one of the parts in which the table is published has {microdata.rows:,} rows: {error}"
+        ) from None
 
 
 def _grown(

@@ -141,14 +141,14 @@ def as_release(
         path=path,
         wave=wave,
         checks=checked.verdicts,
-        suppressed_rows=checked.draft.suppressed.rows,
-        suppressed_values=checked.draft.suppressed.values,
+        suppressed_rows=checked.suppressed.rows,
+        suppressed_values=checked.suppressed.values,
         attacks=checked.attacks,
         spent=checked.spent,
         seconds=time.perf_counter() - began,
         evidence=checked.evidence,
         _earlier=earlier,
-        _like=pl.DataFrame() if isinstance(table, str | Path) else table,
+        _like=pl.DataFrame() if isinstance(table, str | Path) or manifest.parts else table,
     )
 
 

@@ -90,7 +90,7 @@ class Preview:
         Preview
             The figures, and no row.
         """
-        draft, form, manifest = checked.draft, checked.draft.form, checked.release.manifest
+        form, manifest = checked.release.form_type, checked.release.manifest
         plain = cls(
             series=manifest.series,
             number=manifest.number,
@@ -107,8 +107,8 @@ class Preview:
             groups=manifest.groups if form.id_column else None,
             counterfeits=manifest.counterfeits if form.kind == "generalized" else None,
             registered=manifest.registered,
-            suppressed_rows=draft.suppressed.rows,
-            suppressed_values=draft.suppressed.values,
+            suppressed_rows=checked.suppressed.rows,
+            suppressed_values=checked.suppressed.values,
             checks=[replace(v, worst_cases=pl.DataFrame()) for v in checked.verdicts],
             attacks=[replace(attack, per_person=pl.DataFrame()) for attack in checked.attacks],
             allowed=None if microdata is None else _allowed(microdata),

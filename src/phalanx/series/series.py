@@ -20,6 +20,7 @@ from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Engine, divide
 from phalanx.engines.out_of_core import Divided
+from phalanx.engines.spark.running import OnSpark
 from phalanx.errors import (
     LedgerError,
     PhalanxError,
@@ -37,6 +38,7 @@ from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.in_parts import DraftingInParts
+from phalanx.series.on_spark import DraftingOnSpark
 from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
@@ -69,6 +71,7 @@ class _Settings:
     report: bool
     engine: Engine | None
     memory_limit: str | int | None
+    spark_master: str | None
 
 
 class Series:
@@ -94,9 +97,14 @@ class Series:
         Whether each release gets its page; a release in parts has none.
     engine : Engine, optional
         ``local``: the table is in memory; ``out-of-core``: it is published in parts that fit, from
-        a file; by an estimate if not given.
+        a file; by an estimate if not given. ``spark``: on Apache Spark, from Parquet or from a data
+        frame of Spark.
     memory_limit : str | int, optional
         What the process may take, as ``4 GiB`` or in bytes; what the machine allows if not given.
+        On Spark what each worker may take, 2 GiB if not given.
+    spark_master : str, optional
+        Where Spark runs, in its own words, as ``spark://host:7077``; by default in the session
+        that is active, else on all processors of this machine.
 
     Raises
     ------
@@ -122,6 +130,7 @@ class Series:
         report: bool = True,
         engine: Engine | None = None,
         memory_limit: str | int | None = None,
+        spark_master: str | None = None,
     ) -> None:
         check_parts(name, schema, method, formats, seed)
         if engine not in (None, *get_args(Engine)):
@@ -149,6 +158,7 @@ class Series:
             report=report,
             engine=engine,
             memory_limit=memory_limit,
+            spark_master=spark_master,
         )
         self._published: dict[
             int,
@@ -380,11 +390,16 @@ class Series:
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
-    def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided":
+    def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""
         made = self._is
         divided = divide(
-            table, made.schema, made.method, engine=made.engine, memory_limit=made.memory_limit
+            table,
+            made.schema,
+            made.method,
+            engine=made.engine,
+            memory_limit=made.memory_limit,
+            spark_master=made.spark_master,
         )
         if divided is None:
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
@@ -448,11 +463,11 @@ class Series:
 
     def _drafting(
         self,
-        frame: "pl.DataFrame | Divided",
+        frame: "pl.DataFrame | Divided | OnSpark",
         registry: "pl.DataFrame | None",
         ledger: Ledger,
         progress: Progress,
-    ) -> Drafting | DraftingInParts:
+    ) -> Drafting | DraftingInParts | DraftingOnSpark:
         """What the next release is made from; LedgerError where the series cannot go on, or began
         with another guarantee.
         """
@@ -467,7 +482,7 @@ class Series:
         key = ledger.person_key(self.name)
         microdata = (
             None
-            if isinstance(frame, Divided)
+            if isinstance(frame, Divided | OnSpark)
             else Microdata.encode(frame, self._is.schema, key, registry)
         )
         self._check_promise(ledger.promise(self.name))
@@ -495,8 +510,18 @@ class Series:
         )
         if microdata is not None:
             return of(microdata=microdata)
+        unattacked = partial(of, attacked=False, groups={})
+        if isinstance(frame, OnSpark):
+            return DraftingOnSpark(
+                of=unattacked,
+                table=frame,
+                method=self._is.method,
+                number=number,
+                seed=self._is.seed,
+                earlier=earlier,
+            )
         return DraftingInParts(
-            of=partial(of, attacked=False, groups={}),
+            of=unattacked,
             divided=cast("Divided", frame),
             key=key if self._is.schema.identifier is not None else None,
             method=self._is.method,
@@ -507,7 +532,7 @@ class Series:
 
     def _publish(
         self,
-        frame: "pl.DataFrame | Divided",
+        frame: "pl.DataFrame | Divided | OnSpark",
         registry: "pl.DataFrame | None",
         table: Any,
         wave: str | None,
@@ -558,14 +583,13 @@ class Series:
     ) -> None:
         """Write a release and what it remembers into the ledger, and give its folder its name."""
         room.recording = True
-        draft = checked.draft
         ledger.commit(
             self.name,
             entry,
             promise=self._promise(),
-            remember=draft.remember,
+            remember=checked.remember,
             groups=checked.groups,
-            state=draft.state,
+            state=checked.state,
         )
         final = self._is.to / f"{self.name}-{entry.number}"
         try:

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables beyond one machine, on Apache Spark: rows are tagged with cells and cells are solved by the
+processes that Spark starts, and no row comes to the one that publishes.
+
+``session``: a Spark that is private and silent; ``tasks``: what its workers do; ``faults``: how they
+say that they cannot; ``running``: the stages, one after the other.
+"""

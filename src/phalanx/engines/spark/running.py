@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a table on Spark: one look, tags, counts, and every cell solved where its rows are.
+
+The source is read twice, first its quasi-identifiers. What comes to the process that publishes are
+how far attributes reach, where regions are cut, how many rows each cell has, and figures of what was
+published; no row does. The second reading packs rows by cell, in files that Spark encrypts. Cells are
+counted there, merged with their neighbours until none is too small, and solved.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.engines.cells import Cells, sampled_share
+from phalanx.engines.regions import merged
+from phalanx.engines.spark import tasks
+from phalanx.engines.spark.faults import WorkerFault, raise_told, told
+from phalanx.engines.spark.session import session
+from phalanx.errors import MethodError, PhalanxError, SourceError
+from phalanx.methods.base import Division
+from phalanx.randomness import Randomness
+from phalanx.release.parts import MOST
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
+
+_MOST_ROWS: Final = 1_000_000
+"""Of a cell, where the memory of a worker would take more."""
+_LEAST_ROWS: Final = 100_000
+"""Smaller cells are not made so that all workers have one; they lose too much."""
+_EACH: Final = 2
+"""So many cells for each worker, so that none waits long for the last one."""
+_SMALL: Final = 8
+"""A cell of less than this part of its size is published with its neighbour."""
+_HASHES: Final = 2_000_000
+"""So many persons are compared at a time."""
+
+
+@dataclass(frozen=True)
+class OnSpark:
+    """A table that is published on Spark; nothing of it is read before it is asked for."""
+
+    source: Any
+    """The path of Parquet, a file or a folder of files, or a data frame of Spark."""
+    schema: Schema
+    most: int
+    """So many rows of a cell fit the memory of a worker."""
+    master: str | None
+
+    @contextmanager
+    def running(self, place: Path) -> "Iterator[Running]":
+        """The table where Spark runs.
+
+        Parameters
+        ----------
+        place : Path
+            A private folder on a disk that has room for the rows; nothing is left there.
+
+        Yields
+        ------
+        Running
+            The table.
+
+        Raises
+        ------
+        ExtraError, PlanError
+            As ``session`` does.
+        SourceError, SchemaError
+            Where the table is not what the schema says.
+        """
+        if is_frame(self.source):
+            place_of = session(place, self.source.sparkSession.sparkContext.master)
+        else:
+            place_of = session(place, self.master)
+        with place_of as spark, refusing_spark():
+            frame = self.source if is_frame(self.source) else _read(spark, self.source)
+            yield Running.of(spark, frame, self.schema, self.most)
+
+
+def is_frame(source: Any) -> bool:
+    """Whether a source is a data frame of Spark; nothing is imported for it."""
+    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A table on Spark, of so many ``rows``, and cells of at most about so many."""
+
+    spark: "SparkSession"
+    frame: "DataFrame"
+    schema: Schema
+    rows: int
+    most: int
+
+    @classmethod
+    def of(cls, spark: "SparkSession", frame: "DataFrame", schema: Schema, most: int) -> "Running":
+        """Count the rows, and look at the names and types of columns."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        tasks.check_table(to_arrow_schema(frame.schema), schema)
+        rows = int(frame.count())
+        if not rows:
+            raise SourceError("the table has no rows; there is nothing to publish.")
+        workers = max(1, spark.sparkContext.defaultParallelism)
+        shared = max(_LEAST_ROWS, -(-rows // (_EACH * workers)))
+        return cls(spark, frame, schema, rows, min(most, _MOST_ROWS, shared))
+
+    def solved(
+        self, by: Division, rng: Randomness, work: tasks.Work, *, persons: bool
+    ) -> list[Mapping[str, Any]]:
+        """Do some work on every cell, where its rows are.
+
+        Parameters
+        ----------
+        by : Division
+            How the table may be divided: by regions of the quasi-identifiers, or by chance.
+        rng : Randomness
+            The one source of chance.
+        work : Callable[[int, Microdata, Randomness], Mapping]
+            Publishes a cell, and gives figures that JSON can say; it may be called twice for one
+            cell, with the same draws.
+        persons : bool
+            Whether a person may be in the table once only.
+
+        Returns
+        -------
+        list[Mapping[str, Any]]
+            Of each cell what its work gave, in an order that chance gave; cells are numbered so.
+
+        Raises
+        ------
+        PhalanxError
+            What the work raised first.
+        SourceError
+            Where a person is in the table twice.
+        MethodError
+            Where cells would be too many, or the source does not give the same rows twice.
+        """
+        from pyspark import StorageLevel
+        from pyspark.sql import functions as f
+
+        shared, key = rng.shared(), None
+        cells = self._cells(by, rng)
+        if persons and self.schema.identifier is not None:
+            key = PersonKey(rng.stream("persons compared").words(4).tobytes())
+        tagging = tasks.Tagging(cells, shared, key, min(1 << 16, -(-self.rows // _HASHES)))
+
+        def tag(batches: Iterable[Any]) -> Iterator[Any]:
+            silenced()
+            return tasks.tag(batches, tagging)
+
+        columns = [n for n, r in self.schema.roles.items() if r != "drop"]
+        if key is None:
+            columns = [name for name in columns if name != self.schema.identifier]
+        tagged = self._read(columns).mapInArrow(tag, tasks.TAGGED).persist(StorageLevel.DISK_ONLY)
+        try:
+            of_part = tagged.groupBy("part").agg(f.sum("rows"), f.max("fault")).collect()
+            if fault := next((each[2] for each in of_part if each[2]), None):
+                raise_told(fault)
+            counts = {int(part): int(rows) for part, rows, _ in of_part}
+            numbers, sizes = self._numbered(cells, counts, rng)
+            solving = tasks.Solving(cells, sizes, shared, work)
+            return self._solved(tagged, numbers, solving)
+        finally:
+            tagged.unpersist()
+
+    def each(self, work: Callable[[int], T], numbers: Iterable[int]) -> list[T]:
+        """Call a function with every number, in workers.
+
+        Parameters
+        ----------
+        work : Callable[[int], T]
+            What is called; it may be called twice with one number.
+        numbers : Iterable[int]
+            The numbers.
+
+        Returns
+        -------
+        list[T]
+            What it gave, in their order.
+
+        Raises
+        ------
+        PhalanxError
+            What it raised first.
+        """
+        asked = list(numbers)
+
+        def done(number: int) -> tuple[T | None, str | None]:
+            silenced()
+            try:
+                return work(number), None
+            except tasks.ANY as error:
+                return None, told(error)
+
+        context = self.spark.sparkContext
+        results = context.parallelize(asked, max(1, len(asked))).map(done).collect()
+        if fault := next((fault for _, fault in results if fault), None):
+            raise_told(fault)
+        return [made for made, _ in results]
+
+    def _cells(self, by: Division, rng: Randomness) -> Cells:
+        """The cells, after one look at all quasi-identifiers."""
+        if by == "chance":
+            return Cells.by_chance(self.schema, self.rows, self.most)
+        schema, rows, most = self.schema, self.rows, self.most
+        share, shared = sampled_share(rows), rng.shared()
+
+        def look(batches: Iterable[Any]) -> Iterator[Any]:
+            silenced()
+            return tasks.look(batches, schema, share, shared)
+
+        def cut(batches: Iterable[Any]) -> Iterator[Any]:
+            silenced()
+            return tasks.cut(batches, schema, rows, most)
+
+        looked = self._read(schema.quasi).mapInArrow(look, tasks.LOOKED)
+        (record,) = looked.repartition(1).mapInArrow(cut, tasks.CUT).collect()
+        if record["fault"]:
+            raise_told(record["fault"])
+        return tasks.cells_of(schema, bytes(record["reach"]), record["cuts"])
+
+    def _numbered(
+        self, cells: Cells, counts: Mapping[int, int], rng: Randomness
+    ) -> tuple[dict[int, int], list[int]]:
+        """The number of the merged cell that each is in, and how many rows these have."""
+        each = [counts.get(number, 0) for number in range(cells.root.end)]
+        if sum(each) != self.rows:
+            raise MethodError(
+                f"the source had {self.rows:,} rows and then {sum(each):,}, so it changed while it"
+                " was read; write it as Parquet first."
+            )
+        together = merged(each, max(1, self.most // _SMALL))
+        if len(together) > MOST:
+            raise MethodError(
+                f"the table would be published in {len(together):,} cells, and {MOST:,} are the"
+                " most; give workers more memory."
+            )
+        order = rng.stream("order of parts").permutation(len(together))
+        numbers = {part: at for at, turn in enumerate(order) for part in together[turn]}
+        behind = {part: len(order) - 1 - part for part in counts if part < 0}
+        sizes = [sum(each[part] for part in together[turn]) for turn in order]
+        return {**numbers, **behind}, sizes
+
+    def _solved(
+        self, tagged: "DataFrame", numbers: Mapping[int, int], solving: tasks.Solving
+    ) -> list[Mapping[str, Any]]:
+        from pyspark.sql import functions as f
+
+        numbered = self.spark.createDataFrame(
+            [(int(part), int(at)) for part, at in numbers.items()], "part int, at int"
+        )
+        cells = tagged.join(f.broadcast(numbered), "part").repartition(
+            len(set(numbers.values())), "at"
+        )
+        records = cells.groupBy("at").applyInArrow(_solving(solving), tasks.SOLVED).collect()
+        if fault := next((each["fault"] for each in records if each["fault"]), None):
+            raise_told(fault)
+        figures = {int(each["at"]): json.loads(each["figures"]) for each in records}
+        if figures.keys() != set(numbers.values()) or len(records) != len(figures):
+            raise WorkerFault("cells were lost, or solved twice")
+        count = len(solving.counts)
+        twice = sum(of_cell["twice"] for at, of_cell in figures.items() if at >= count)
+        if twice:
+            raise SourceError(
+                f"{twice} row(s) repeat a person in identifier column {self.schema.identifier!r}; a"
+                " release holds one row per person, so keep one of them."
+            )
+        return [figures[at] for at in range(count)]
+
+    def _read(self, columns: Sequence[str]) -> "DataFrame":
+        from pyspark.sql import functions as f
+
+        return self.frame.select(*(f.col("`" + name.replace("`", "``") + "`") for name in columns))
+
+
+def _solving(solving: tasks.Solving) -> Callable[[Any], Any]:
+    """The work on a cell in the form that this PySpark takes: some rows at a time, or, before 4.1,
+    all of a cell at once.
+    """
+    import pyarrow as pa
+    import pyspark
+
+    def whole(table: pa.Table) -> pa.Table:
+        silenced()
+        return pa.Table.from_batches(tasks.solve(table.to_batches(), solving))
+
+    def by_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        silenced()
+        return tasks.solve(batches, solving)
+
+    return by_batches if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else whole
+
+
+def silenced() -> None:
+    """Nothing that libraries write in a worker leaves it: they quote what they stumble over."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+
+
+def _read(spark: "SparkSession", source: Any) -> "DataFrame":
+    return spark.read.parquet(Path(source).absolute().as_uri())
+
+
+@contextmanager
+def refusing_spark() -> Iterator[None]:
+    """What Spark raises in many lines, which may quote what it read, is one sentence."""
+    try:
+        yield
+    except (PhalanxError, OSError, WorkerFault, MemoryError):
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        condition = getattr(error, "getCondition", lambda: None)()
+        raise SourceError(
+            f"Spark stopped ({type(error).__name__}{f', {condition}' if condition else ''}); its log"
+            " says more, and nothing was published."
+        ) from None
+
+
+__all__ = ["OnSpark", "Running", "is_frame"]

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark that is private and silent: no page of its own, no word but errors, its files where no other
+user may look, and workers that are the running interpreter.
+
+What the workers write down between two stages is encrypted under a key that ends with the process,
+so that a kill leaves no row behind.
+"""
+
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from phalanx.errors import ExtraError, PhalanxError, PlanError, require_extra
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FEATURE: Final = "engine = 'spark'"
+LOCAL: Final = "local[*]"
+"""All processors of this machine."""
+
+_ALWAYS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.io.encryption.enabled": "true",
+}
+"""Of a session that is started here."""
+_WHILE: Final = {
+    "spark.sql.adaptive.enabled": "false",  # it would put small cells together into one task
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Of any session, for as long as it is used."""
+_SILENT: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n%ex
+"""
+_WORKERS: Final = {"POLARS_MAX_THREADS": "1", "PHALANX_THREADS": "1"}
+"""Their environment: each has one processor."""
+_TAKEN: Final = ("PYTHONPATH", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
+"""What they take over from this one."""
+
+
+@contextmanager
+def session(place: Path, master: str | None = None) -> "Iterator[SparkSession]":
+    """A session to work with: the one that is active, which goes on afterwards; else one of our own,
+    for as long as it is needed.
+
+    Parameters
+    ----------
+    place : Path
+        A private folder on a disk with room for the rows; nothing is left there.
+    master : str, optional
+        Where Spark runs, in its own words, as ``local[4]`` or ``spark://host:7077``; all processors
+        of this machine if not given.
+
+    Yields
+    ------
+    SparkSession
+        The session.
+
+    Raises
+    ------
+    ExtraError
+        Where PySpark or Java is missing.
+    PlanError
+        Where nothing answers there, or another session is active than the one that is asked for.
+    """
+    require_extra("spark", FEATURE)
+    from pyspark.sql import SparkSession
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions that PySpark does not know yet
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            if master is not None and active.sparkContext.master != master:
+                raise PlanError(
+                    f"a Spark session is active at {active.sparkContext.master!r}, and"
+                    f" spark_master = {master!r}; leave one of the two."
+                )
+            with _set(active):
+                yield active
+            return
+        with _started(place, master or LOCAL) as own, _set(own):
+            yield own
+
+
+@contextmanager
+def _started(place: Path, master: str) -> "Iterator[SparkSession]":
+    """A session of our own, and its private folder."""
+    from pyspark.sql import SparkSession
+
+    _check_java()
+    local, own = master.startswith("local"), place / "spark"
+    own.mkdir(mode=0o700)
+    settings = {**_ALWAYS, **_of_workers()}
+    hidden = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    if local:
+        hidden["SPARK_LOCAL_DIRS"] = str(own)
+        settings |= {
+            "spark.local.dir": str(own),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "2g",
+        }
+    if "SPARK_CONF_DIR" not in os.environ:  # who has one decides what is logged
+        (own / "log4j2.properties").write_text(_SILENT, encoding="utf-8")
+        quiet = f"-Dlog4j2.configurationFile=file:{own / 'log4j2.properties'}"
+        settings |= {"spark.driver.extraJavaOptions": quiet, "spark.log.level": "ERROR"}
+    builder = SparkSession.builder.appName("phalanx").master(_retrying(master))
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _environment(hidden):
+        try:
+            with _mute():
+                made = builder.getOrCreate()
+        except PhalanxError:
+            raise
+        except Exception as error:  # noqa: BLE001 - py4j's and Java's own, in many words
+            raise PlanError(
+                f"Spark does not start at {master!r} ({type(error).__name__}); check"
+                " spark_master, and that Java 17 or later runs here."
+            ) from None
+        try:
+            yield made
+        finally:
+            made.stop()
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def _retrying(master: str) -> str:
+    """A master in this process that gives a task four attempts, as all others do.
+
+    >>> _retrying("local[*]"), _retrying("local"), _retrying("local[2,1]"), _retrying("yarn")
+    ('local[*,4]', 'local[1,4]', 'local[2,1]', 'yarn')
+    """
+    if master == "local":
+        return "local[1,4]"
+    if master.startswith("local[") and "," not in master:
+        return f"{master[:-1]},4]"
+    return master
+
+
+def _of_workers() -> dict[str, str]:
+    """The environment of workers, as settings."""
+    taken = {name: os.environ[name] for name in _TAKEN if name in os.environ}
+    return {f"spark.executorEnv.{name}": word for name, word in {**_WORKERS, **taken}.items()}
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
+        raise ExtraError(
+            f"{FEATURE} needs Java 17 or later, and none is here; install it, or name its folder in"
+            " JAVA_HOME."
+        )
+
+
+@contextmanager
+def _set(spark: "SparkSession") -> Iterator[None]:
+    """The session's settings, and then those that it had."""
+    before = {name: spark.conf.get(name, None) for name in _WHILE}
+    try:
+        for name, value in _WHILE.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        _restore(spark, before)
+
+
+def _restore(spark: "SparkSession", before: Mapping[str, Any]) -> None:
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
+
+
+@contextmanager
+def _environment(words: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in words}
+    os.environ.update(words)
+    try:
+        yield
+    finally:
+        for name, word in before.items():
+            if word is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = word
+
+
+@contextmanager
+def _mute() -> Iterator[None]:
+    """What Java says while it starts is of no use to who publishes; a fault there is an exception
+    here.
+    """
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

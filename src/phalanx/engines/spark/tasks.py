@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the workers of Spark do: look at quasi-identifiers, tag rows with cells, solve a cell.
+
+Between two of them rows are packed: Spark sees the number of a cell, how many rows there are, and
+bytes. A worker draws by names that do not change when its task is run twice, from keys that are as
+secret as the rows, and rows are put into the order in which they were read; so it makes the same
+twice. Nothing here raises: what goes wrong is one of the results (``faults``).
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from phalanx.arrays import Ints
+from phalanx.data.microdata import Microdata, check_columns
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.reading import check_values
+from phalanx.engines.cells import Cells, Look
+from phalanx.engines.regions import Region
+from phalanx.engines.spark.faults import told
+from phalanx.errors import MethodError
+from phalanx.randomness import Randomness, Shared
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Work = Callable[[int, Microdata, Randomness], Mapping[str, Any]]
+"""Publishes a cell, of which it is given the number, the rows and a source of chance; what it gives
+are figures that JSON can say, and no rows.
+"""
+
+LOOKED: Final = "place long, reach binary, drawn binary, fault string"
+CUT: Final = "reach binary, cuts string, fault string"
+TAGGED: Final = "part int, place long, turn long, rows long, packed binary, fault string"
+SOLVED: Final = "at int, figures string, fault string"
+
+ANY: Final = (Exception, pl.exceptions.PanicException)
+"""What may go wrong; a panic of Rust code is no Exception."""
+_AT_ONCE: Final = 1 << 19
+"""So many rows are held before they are packed."""
+_KEY: Final = 16
+"""Bytes of a keyed hash."""
+
+
+def look(
+    batches: "Iterable[pa.RecordBatch]", schema: Schema, share: Fraction, shared: Shared
+) -> "Iterator[pa.RecordBatch]":
+    """One look at the quasi-identifiers of a partition; a record as ``LOOKED`` says."""
+    try:
+        looked, place = Look(schema, share), _place()
+        stream = shared.of(f"partition {place}").stream("sample of quasi-identifiers")
+        rows = 0
+        for batch in batches:
+            frame = _plain(batch, schema)
+            looked.see(frame, stream)
+            rows += frame.height
+        if rows:
+            yield _record(LOOKED, place, packed(looked.reach()), packed(looked.drawn()), None)
+    except ANY as error:
+        yield _record(LOOKED, 0, None, None, told(error))
+
+
+def cut(
+    batches: "Iterable[pa.RecordBatch]", schema: Schema, rows: int, most: int
+) -> "Iterator[pa.RecordBatch]":
+    """All looks together, and the regions that the sample divides; a record as ``CUT`` says."""
+    try:
+        looks = sorted(
+            (record for batch in batches for record in batch.to_pylist()),
+            key=lambda record: int(record["place"]),
+        )
+        if fault := next((each["fault"] for each in looks if each["fault"]), None):
+            yield _record(CUT, None, None, fault)
+            return
+        everything = Look(schema, Fraction(1))
+        for each in looks:
+            everything.add(unpacked(each["reach"]), unpacked(each["drawn"]))
+        cells = everything.cells(rows, most)
+        yield _record(CUT, packed(everything.reach()), json.dumps(cells.root.cuts()), None)
+    except ANY as error:
+        yield _record(CUT, None, None, told(error))
+
+
+def cells_of(schema: Schema, reach: bytes, cuts: str) -> Cells:
+    """What ``cut`` gave, as cells."""
+    everything = Look(schema, Fraction(1))
+    everything.add(unpacked(reach))
+    return everything.along(Region.of_cuts(json.loads(cuts)))
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """What rows are tagged by."""
+
+    cells: Cells
+    shared: Shared
+    key: PersonKey | None
+    """Of keyed hashes that are compared once and thrown away; None where no person is identified."""
+    ways: int
+    """Over so many parts these are dealt, by how they begin; they are numbered below 0."""
+
+
+def tag(batches: "Iterable[pa.RecordBatch]", tagging: Tagging) -> "Iterator[pa.RecordBatch]":
+    """The rows of a partition, packed by the cell that each is in; and the keyed hashes of its
+    persons; records as ``TAGGED`` says.
+    """
+    schema = tagging.cells.schema
+    try:
+        place, turn = _place(), 0
+        stream = tagging.shared.of(f"partition {place}").stream("rows dealt out")
+        held: list[pl.DataFrame] = []
+        for batch in batches:
+            held.append(_plain(batch, schema))
+            if sum(frame.height for frame in held) >= _AT_ONCE:
+                yield from _tagged(pl.concat(held), tagging, stream, place, turn)
+                held, turn = [], turn + 1
+        if held:
+            yield from _tagged(pl.concat(held), tagging, stream, place, turn)
+    except ANY as error:
+        yield _record(TAGGED, 0, 0, 0, 0, None, told(error))
+
+
+def _tagged(
+    frame: pl.DataFrame, tagging: Tagging, stream: Any, place: int, turn: int
+) -> "Iterator[pa.RecordBatch]":
+    """The records of some rows."""
+    if not frame.height:
+        return
+    schema = tagging.cells.schema
+    if tagging.key is not None and schema.identifier is not None:
+        hashes = tagging.key.hash(frame[schema.identifier])
+        begin = np.frombuffer(hashes.to_arrow().buffers()[2], dtype=">u2").reshape(-1, _KEY // 2)
+        ways = begin[:, 0].astype(np.int64) * tagging.ways >> 16
+        yield from _by_part(hashes.to_frame(), ways, -1 - np.arange(tagging.ways), place, turn)
+    columns = [c for c, role in schema.roles.items() if role not in ("identifier", "drop")]
+    parts = tagging.cells.tag(frame, stream)
+    yield from _by_part(
+        frame.select(columns), parts, np.arange(tagging.cells.root.end), place, turn
+    )
+
+
+def _by_part(
+    frame: pl.DataFrame, parts: Ints, numbers: Ints, place: int, turn: int
+) -> "Iterator[pa.RecordBatch]":
+    """Rows packed by their parts, of which each has a number."""
+    order = np.argsort(parts, kind="stable")
+    sizes = np.bincount(parts, minlength=len(numbers))
+    ends, sorted_rows = np.cumsum(sizes), frame[order]
+    filled = np.flatnonzero(sizes).tolist()
+    yield _records(
+        TAGGED,
+        [int(numbers[part]) for part in filled],
+        [place] * len(filled),
+        [turn] * len(filled),
+        [int(sizes[part]) for part in filled],
+        [packed(sorted_rows[int(ends[p] - sizes[p]) : int(ends[p])]) for p in filled],
+        [None] * len(filled),
+    )
+
+
+@dataclass(frozen=True)
+class Solving:
+    """What is done with a cell."""
+
+    cells: Cells
+    counts: Sequence[int]
+    """How many rows each cell has, by its number; those behind them hold keyed hashes."""
+    shared: Shared
+    work: Work
+
+
+def solve(batches: "Iterable[pa.RecordBatch]", solving: Solving) -> "Iterator[pa.RecordBatch]":
+    """Do the work on one cell; a record as ``SOLVED`` says."""
+    at = -1
+    try:
+        pieces: list[tuple[int, int, int, bytes]] = []
+        for batch in batches:
+            for row in batch.select(["at", "place", "turn", "part", "packed"]).to_pylist():
+                at = int(row["at"])
+                pieces.append((row["place"], row["turn"], row["part"], row["packed"]))
+        frame = pl.concat([unpacked(packed) for *_, packed in sorted(pieces, key=_read_order)])
+        if at >= len(solving.counts):
+            figures: Mapping[str, Any] = {"twice": frame.height - frame.n_unique()}
+        else:
+            _check_counted(frame.height, solving.counts[at])
+            microdata = solving.cells.microdata(frame)
+            figures = solving.work(at, microdata, solving.shared.of(f"cell {at}"))
+        yield _record(SOLVED, at, json.dumps(figures), None)
+    except ANY as error:
+        yield _record(SOLVED, at, None, told(error))
+
+
+def _read_order(piece: tuple[int, int, int, bytes]) -> tuple[int, int, int]:
+    return piece[:3]
+
+
+def _check_counted(rows: int, counted: int) -> None:
+    """A source that is read twice and gives other rows, or the same in another order, would lose
+    some and have others twice.
+    """
+    if rows != counted:
+        raise MethodError(
+            f"a cell of {counted:,} rows came back with {rows:,}, so the source changed while it was"
+            " read, or gives its rows in another order each time; write it as Parquet first."
+        )
+
+
+def packed(frame: pl.DataFrame) -> bytes:
+    """Rows as bytes."""
+    import pyarrow as pa
+
+    table, sink = frame.to_arrow(), pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
+        stream.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def unpacked(content: bytes) -> pl.DataFrame:
+    """The rows that were packed."""
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(content) as stream:
+        frame = pl.from_arrow(stream.read_all())
+    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+
+def _plain(batch: "pa.RecordBatch", schema: Schema) -> pl.DataFrame:
+    """The rows that Spark gives, with the types that they have everywhere."""
+    import pyarrow as pa
+
+    frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+    check_values(frame)
+    return to_polars(frame, drop=schema.drop)
+
+
+def check_table(columns: "pa.Schema", schema: Schema) -> None:
+    """SourceError or SchemaError where the columns of a table are not what the schema says."""
+    check_columns(
+        to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop), schema
+    )
+
+
+def _place() -> int:
+    """The number of the partition that this worker reads, which is the same for the same rows; 0
+    where no Spark runs.
+    """
+    spark = sys.modules.get("pyspark")
+    context = None if spark is None else spark.TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
+
+
+def _record(schema: str, *values: Any) -> "pa.RecordBatch":
+    return _records(schema, *([value] for value in values))
+
+
+def _records(schema: str, *columns: Sequence[Any]) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    types = {"long": pa.int64(), "int": pa.int32(), "binary": pa.binary(), "string": pa.string()}
+    fields = [field.split() for field in schema.split(", ")]
+    made = [
+        pa.array(column, types[kind]) for (_, kind), column in zip(fields, columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(made, names=[name for name, _ in fields])

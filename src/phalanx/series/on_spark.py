@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release that Spark makes: each cell is drafted, written and checked where its rows are, by the
+same functions as a part of a release out of core; what comes here are figures.
+
+A worker writes its cell as a release by itself, and looks whether what it says of each row is so.
+Once it is known how many groups each has, they are numbered through in the files that are handed
+out, which are compared with the drafts. These very files are then checked, part by part, by what
+``phalanx verify`` runs. Workers must see the folder of the releases under the same path.
+"""
+
+import contextlib
+import hashlib
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.engines.spark.running import OnSpark, Running
+from phalanx.errors import GuaranteeError, ReleaseError
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.verify import verify
+from phalanx.methods.base import Method, Suppressed
+from phalanx.randomness import Randomness
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release, Unread, write_folder, write_manifest, write_tables
+from phalanx.release.kinds import form_class
+from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
+from phalanx.release.part import numbered
+from phalanx.release.parts import ending, groups_before
+from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.in_parts import division, draft_of_part
+from phalanx.series.staging import Folder
+
+T = TypeVar("T")
+
+_DRAFTS: Final = "drafts"
+"""The folder of drafts, within that of the release until it is handed out."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DraftingOnSpark:
+    """What the next release of a series is made from, where its table is on Spark."""
+
+    of: "partial[Drafting]"
+    """Makes the drafting of a part by itself, once its ``microdata`` are given."""
+    table: OnSpark
+    method: Method
+    number: int
+    seed: int | None
+    earlier: Sequence[Release] = ()
+
+    def check(
+        self,
+        room: Callable[[], AbstractContextManager[Folder]],
+        take: Callable[[Folder, Checked], T],
+        progress: Progress,
+    ) -> T:
+        """As ``Drafting.check`` does, for a table on Spark."""
+        with room() as folder:
+            checked = self._checked(folder.path.absolute(), progress)
+            return take(folder, checked)
+
+    def _checked(self, folder: Path, progress: Progress) -> Checked:
+        rng = (
+            Randomness.secure() if self.seed is None else Randomness.seeded(self.seed + self.number)
+        )
+        drafts = folder / _DRAFTS
+        drafts.mkdir(mode=0o700)
+        with self.table.running(folder) as running:
+            progress("group")
+            figures = running.solved(
+                division(self.method),
+                rng,
+                partial(draft_cell, self.of, self.method, drafts),
+                persons=True,
+            )
+            progress("write")
+            manifest = _merged(drafts, figures)
+            check_attributes(self.earlier, manifest.attributes)
+            manifest = _numbered(running, manifest, drafts, folder)
+            shutil.rmtree(drafts)
+            write_manifest(folder, manifest)
+            progress("check")
+            release = Unread(folder, manifest)
+            verdicts = verify(
+                [*self.earlier, release],
+                allow_seeded=self.seed is not None,
+                only_last=True,
+                each=running.each,
+            )
+        verdicts.append(_truth(figures))
+        refuse_broken(verdicts)
+        suppressed = sum((Counter(cell["suppressed"]) for cell in figures), Counter[str]())
+        return Checked(
+            suppressed=Suppressed(rows=dict(suppressed)),
+            release=release,
+            groups=None,
+            evidence=Evidence(),
+            verdicts=verdicts,
+            attacks=[],
+            spent=None,
+        )
+
+
+def draft_cell(
+    of: "partial[Drafting]",
+    method: Method,
+    drafts: Path,
+    at: int,
+    microdata: Microdata,
+    rng: Randomness,
+) -> Mapping[str, Any]:
+    """Publish one cell as a release by itself, in a worker.
+
+    Parameters
+    ----------
+    of : partial[Drafting]
+        Makes its drafting.
+    method : Method
+        How it is published.
+    drafts : Path
+        The folder that gets it.
+    at : int
+        Its number.
+    microdata : Microdata
+        Its rows.
+    rng : Randomness
+        The one source of chance.
+
+    Returns
+    -------
+    Mapping[str, Any]
+        Figures: its rows and groups, what was suppressed, what the check of truth found, and a
+        digest of all that its manifest says which is the same of all cells.
+
+    Raises
+    ------
+    PhalanxError
+        Where it cannot be published, or its files say what is not so.
+    """
+    drafting = of(microdata=microdata)
+    draft = draft_of_part(method, microdata, rng)
+    with tempfile.TemporaryDirectory(dir=drafts) as name:
+        room = Path(name) / "draft"
+        room.mkdir()
+        manifest = write_folder(
+            room, draft.form, ("parquet",), **drafting.manifest_fields(draft, rng)
+        )
+        verdict = drafting.truth(draft, Release.read(room))
+        refuse_broken([verdict])
+        with contextlib.suppress(
+            OSError
+        ):  # which says that it was drafted before, with these draws
+            room.rename(drafts / str(at))
+    return {
+        "rows": manifest.rows,
+        "groups": manifest.groups,
+        "suppressed": dict(draft.suppressed.rows or {}),
+        "truth": verdict.to_json(),
+        "says": hashlib.sha256(_of_all(manifest).to_bytes()).hexdigest(),
+    }
+
+
+def number_cell(manifest: Manifest, drafts: Path, folder: Path, at: int) -> list[tuple[str, str]]:
+    """Write a cell's draft with the numbers that its groups have in the release, in a worker.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        Of the release, with its parts.
+    drafts : Path
+        Where drafts are.
+    folder : Path
+        Where the release is.
+    at : int
+        The number of the cell.
+
+    Returns
+    -------
+    list[tuple[str, str]]
+        The names of its files, and their digests.
+
+    Raises
+    ------
+    GuaranteeError
+        Where a file does not hold what the draft holds.
+    """
+    draft = Release.read(drafts / str(at))
+    before, id_column = groups_before(manifest, at), form_class(manifest.form).id_column
+    tables = {n: numbered(t, id_column, before) for n, t in draft.form.tables().items()}
+    with tempfile.TemporaryDirectory(dir=drafts) as name:
+        files = write_tables(Path(name), tables, ("parquet",), ending(at))
+        for table, file in zip(draft.form.tables().values(), files, strict=True):
+            if not numbered(_written(Path(name) / file.name), id_column, -before).equals(table):
+                raise GuaranteeError(
+                    "a part of the release was written otherwise than it was drafted; nothing was"
+                    " published, please report this."
+                )
+            (Path(name) / file.name).replace(folder / file.name)
+    return [(file.name, file.sha256) for file in files]
+
+
+def _written(path: Path) -> pl.DataFrame:
+    from phalanx.data.names import check_names
+    from phalanx.data.sources.reading import read_parquet
+
+    table = read_parquet(path, ReleaseError(f"{path.name} cannot be read; check the disk."))
+    check_names(table.columns, ReleaseError)
+    return table
+
+
+def _merged(drafts: Path, figures: Sequence[Mapping[str, Any]]) -> Manifest:
+    """What the manifest says of all cells, without their files; ReleaseError where a draft is not
+    where workers wrote it.
+    """
+    if len({cell["says"] for cell in figures}) != 1:
+        raise GuaranteeError(
+            "the parts of the table do not have the same published columns; nothing was published,"
+            " please report this."
+        )
+    if not all((drafts / str(at)).is_dir() for at in range(len(figures))):
+        raise ReleaseError(
+            f"the workers of Spark do not write to {drafts.parent.parent} as it is seen here; name a"
+            " folder for releases that all of them share."
+        )
+    first = drafts / "0"
+    manifest = Manifest.from_bytes((first / "release.json").read_bytes(), first)
+    parts = [PublishedPart(rows=cell["rows"], groups=cell["groups"]) for cell in figures]
+    return manifest.model_copy(
+        update={
+            "rows": sum(part.rows for part in parts),
+            "groups": sum(part.groups for part in parts),
+            "files": [],
+            "parts": parts,
+        }
+    )
+
+
+def _numbered(running: Running, manifest: Manifest, drafts: Path, folder: Path) -> Manifest:
+    """The manifest with the files of all cells, which are written."""
+    written = running.each(
+        partial(number_cell, manifest, drafts, folder), range(len(manifest.parts))
+    )
+    files = [
+        PublishedFile(name=name, sha256=digest) for of_cell in written for name, digest in of_cell
+    ]
+    return manifest.model_copy(update={"files": files})
+
+
+def _of_all(manifest: Manifest) -> Manifest:
+    return manifest.model_copy(update={"rows": 0, "groups": 0, "files": []})
+
+
+def _truth(figures: Sequence[Mapping[str, Any]]) -> Verdict:
+    """The verdict on what the drafts say of each row, the worst of all cells."""
+    verdicts = [Verdict(**cell["truth"]) for cell in figures]
+    worst = max(verdicts, key=lambda verdict: (not verdict.holds, verdict.worst or 0))
+    return replace(worst, note=f"{worst.note} (in each of {len(verdicts)} parts)")

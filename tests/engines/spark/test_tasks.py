@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the workers of Spark do, done here without Spark: partitions are read in any order, twice, and
+rows come to their cells in any order.
+"""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from phalanx import Schema
+from phalanx.data.persons import PersonKey
+from phalanx.engines.cells import Cells
+from phalanx.engines.regions import merged
+from phalanx.engines.spark import tasks
+from phalanx.engines.spark.faults import WorkerFault, raise_told, told
+from phalanx.errors import MethodError, NotEligible, SchemaError
+from phalanx.randomness import Randomness
+
+MARKER = "Zq7Marker"
+SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill", drop=["notes"])
+
+
+def people(rows=6_000):
+    rng = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "who": rng.permutation(rows),
+            "age": rng.integers(0, 80, rows),
+            "sex": pl.Series(rng.choice(["f", "m"], rows)),
+            "ill": pl.Series(rng.choice(["flu", "gout", "rash"], rows)),
+        }
+    )
+
+
+def batches(frame):
+    return pa.Table.from_pandas(frame.to_pandas()).to_batches(max_chunksize=700)
+
+
+def records(made):
+    return [record for batch in made for record in batch.to_pylist()]
+
+
+def numbers(_, microdata, rng):
+    """A work that tells who was given what, and what it drew."""
+    age = microdata.columns["age"]
+    return {
+        "ages": age.domain.values.gather(age.codes).to_list(),
+        "drawn": rng.stream("deal").integers(1 << 40, 3).tolist(),
+    }
+
+
+class Pretended:
+    """The stages on a table of some partitions, of which each is read when it is asked for."""
+
+    def __init__(self, frame, monkeypatch, by="regions", seed=5, key=None):
+        third = -(-frame.height // 3)
+        self.partitions = [frame[n * third : (n + 1) * third] for n in range(3)]
+        self.patch, self.by = monkeypatch, by
+        self.shared = Randomness.seeded(seed).shared()
+        self.rows, self.key = frame.height, key
+
+    def read(self, place, columns):
+        self.patch.setattr(tasks, "_place", lambda: place)
+        return batches(self.partitions[place].select(columns))
+
+    def cells(self, order=(0, 1, 2)):
+        if self.by == "chance":
+            return Cells.by_chance(SCHEMA, self.rows, 500)
+        looked = [
+            each
+            for place in order
+            for each in tasks.look(
+                self.read(place, SCHEMA.quasi), SCHEMA, Fraction(1, 2), self.shared
+            )
+        ]
+        (cut,) = records(tasks.cut(looked, SCHEMA, self.rows, 500))
+        assert cut["fault"] is None
+        return tasks.cells_of(SCHEMA, cut["reach"], cut["cuts"])
+
+    def tagged(self, cells, order=(0, 1, 2)):
+        tagging = tasks.Tagging(cells, self.shared, self.key, 2)
+        columns = ["who", "age", "sex", "ill"]
+        return [
+            r for place in order for r in records(tasks.tag(self.read(place, columns), tagging))
+        ]
+
+    def solved(self, cells, tagged, work=numbers):
+        counts = [sum(r["rows"] for r in tagged if r["part"] == n) for n in range(cells.root.end)]
+        together = merged(counts, 60)
+        sizes = [sum(counts[n] for n in each) for each in together]
+        at_of = {part: at for at, each in enumerate(together) for part in each}
+        at_of |= {-1: len(together), -2: len(together) + 1}
+        solving = tasks.Solving(cells, sizes, self.shared, work)
+        return [
+            record
+            for at in range(len(together) + (2 if self.key else 0))
+            for record in records(
+                tasks.solve(
+                    [
+                        pa.RecordBatch.from_pylist([{**r, "at": at}])
+                        for r in tagged
+                        if at_of[r["part"]] == at
+                    ],
+                    solving,
+                )
+            )
+        ]
+
+
+@pytest.mark.parametrize("by", ["regions", "chance"])
+def test_a_task_that_is_run_twice_gives_the_same(monkeypatch, by):
+    """Whatever the order in which partitions are read and pieces arrive: the same rows in the same
+    order in the same cells, with the same draws; nothing twice, nothing lost.
+    """
+    monkeypatch.setattr(tasks, "_AT_ONCE", 1_000)
+    frame = people()
+    one = Pretended(frame, monkeypatch, by)
+    cells = one.cells()
+    assert cells.root.end > 6
+    first = one.solved(cells, one.tagged(cells))
+    assert [record["fault"] for record in first] == [None] * len(first)
+    again = Pretended(frame, monkeypatch, by)
+    tagged = again.tagged(again.cells((2, 0, 1)), (1, 2, 0))[::-1]
+    assert again.solved(cells, tagged) == first
+    ages = [age for record in first for age in json.loads(record["figures"])["ages"]]
+    assert sorted(ages) == sorted(frame["age"].to_list())
+    drawn = {tuple(json.loads(record["figures"])["drawn"]) for record in first}
+    assert len(drawn) == len(first)
+    other = Pretended(frame, monkeypatch, by, seed=6)
+    assert other.solved(cells, other.tagged(cells)) != first
+
+
+def test_no_sensitive_value_has_a_part_in_the_cells(monkeypatch):
+    """The broken twin of a partition would differ here: sensitive values are exchanged, and every
+    row is where it was.
+    """
+    frame = people()
+    places = []
+    for values in (frame["ill"], frame["ill"].reverse(), pl.Series([MARKER] * 6_000)):
+        one = Pretended(frame.with_columns(ill=values), monkeypatch)
+        cells = one.cells()
+        records = one.solved(cells, one.tagged(cells))
+        places.append([json.loads(record["figures"])["ages"] for record in records])
+    assert places[0] == places[1] == places[2]
+
+
+def test_a_person_who_is_there_twice_is_counted(monkeypatch):
+    """By keyed hashes, over all partitions; identifiers go nowhere."""
+    frame = people().with_columns(who=pl.when(pl.col("who") == 17).then(4).otherwise("who"))
+    one = Pretended(frame, monkeypatch, "chance", key=PersonKey(bytes(32)))
+    cells = one.cells()
+    tagged = one.tagged(cells)
+    made = one.solved(cells, tagged)
+    told_twice = [json.loads(r["figures"]).get("twice") for r in made]
+    assert sum(twice or 0 for twice in told_twice) == 1
+    cell = next(tasks.unpacked(r["packed"]) for r in tagged if r["part"] >= 0)
+    assert cell.columns == ["age", "sex", "ill"]
+    key = next(tasks.unpacked(r["packed"]) for r in tagged if r["part"] < 0)
+    assert key.columns == ["person"] or key.width == 1
+    assert key.dtypes == [pl.Binary]
+
+
+def test_what_goes_wrong_is_told_and_quotes_nothing(monkeypatch):
+    """In every task, whatever it is: our own sentences, and of a fault its class and place."""
+    frame = people().with_columns(
+        ill=pl.when(pl.int_range(pl.len()) == 9).then(None).otherwise(pl.col("ill"))
+    )
+
+    def refuses(*_):
+        raise NotEligible("one value is too frequent.")
+
+    def fails(*_):
+        raise ValueError(f"could not convert {MARKER}")
+
+    for by, work, kind, words in (
+        ("regions", refuses, NotEligible, "one value is too frequent."),
+        ("regions", fails, WorkerFault, "ValueError in test_tasks.py"),
+        ("chance", numbers, Exception, "is missing in 1 of"),
+    ):
+        one = Pretended(people() if work is not numbers else frame, monkeypatch, by)
+        cells = one.cells()
+        made = one.solved(cells, one.tagged(cells), work)
+        faults = {record["fault"] for record in made if record["fault"]}
+        assert len(faults) == 1
+        assert MARKER not in str(made)
+        with pytest.raises(kind, match=words):
+            raise_told(faults.pop())
+    strange = people().rename({"age": "years"})
+    (record,) = records(tasks.look(batches(strange), SCHEMA, Fraction(1), one.shared))
+    assert record["fault"] is not None
+    (record,) = records(tasks.cut([pa.RecordBatch.from_pylist([record])], SCHEMA, 10, 5))
+    assert record["fault"] is not None
+    (record,) = records(
+        tasks.tag(batches(strange), tasks.Tagging(cells, one.shared, PersonKey(bytes(32)), 1))
+    )[-1:]
+    assert record["fault"] is not None
+
+
+def test_a_source_that_gives_other_rows_the_second_time_is_refused(monkeypatch):
+    """A cell with a row too few is not published: that row would be lost, or be in another one
+    twice.
+    """
+    one = Pretended(people(), monkeypatch)
+    cells = one.cells()
+    tagged = one.tagged(cells)
+    counts = [sum(r["rows"] for r in tagged if r["part"] == n) for n in range(cells.root.end)]
+    solving = tasks.Solving(cells, [count + 1 for count in counts], one.shared, numbers)
+    pieces = [pa.RecordBatch.from_pylist([{**r, "at": 0}]) for r in tagged if r["part"] == 0]
+    (record,) = records(tasks.solve(pieces, solving))
+    with pytest.raises(MethodError, match="the source changed while it was read"):
+        raise_told(record["fault"])
+
+
+@pytest.mark.parametrize(
+    "error", [SchemaError("a column has no role."), OSError(28, "No space left on device", "/x")]
+)
+def test_an_error_of_a_worker_is_the_same_error_here(error):
+    """Its class, its sentence, its number."""
+    with pytest.raises(type(error)) as caught:
+        raise_told(told(error))
+    assert str(caught.value) == str(error)
