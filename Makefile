@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
 BUDGET   ?= 200
 # These run others' programs in environments of their own, and have targets of their own.
-OUTSIDE  := $(addprefix experiments/,judges/% head_to_head/% nist/%)
+OUTSIDE  := $(addprefix experiments/,judges/% head_to_head/% nist/% spark/%)
 KERNELS  := $(shell grep -rlw njit src --include='*.py')
 # So many megabytes may an installation of the core have, with all that it needs.
 CORE_MB  := 700
@@ -29,7 +29,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments tables losses judges peers nist oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest spark spark-demo pythons pythons-found lock audit fuzz kills mutants bench experiments tables losses judges peers nist oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -71,6 +71,12 @@ lowest: $(VENV)/.uv  ## the lowest versions that pyproject.toml declares: that t
 	@$(FRESH)
 	@$(INTO) --resolution lowest-direct '.[all]' 'pytest>=8.3'
 	@$(INSTALLED)
+
+spark: $(VENV)-spark/.made  ## the tests of Spark, in an environment of its own, which has PySpark; needs Java 17
+	@$(VENV)-spark/bin/python -m pytest -q -p no:anyio -n 0 tests/engines tests/series/test_on_spark.py
+
+spark-demo: $(VENV)-spark/.made  ## a table published on this machine, on Spark here, and on a cluster of two workers on loopback (ROWS=…)
+	@$(VENV)-spark/bin/python experiments/spark/demo.py --rows $(or $(ROWS),200000)
 
 pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYTHONS=…; some cases of each with BUDGET=100
 	@set -e; for python in $(PYTHONS); do \
@@ -127,7 +133,7 @@ docs: $(VENV)/.locked  ## the documentation as a site, into build/site; a warnin
 	@$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -c docs . build/site
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-pythons experiments/judges/.venv-judges experiments/head_to_head/.venv-peers experiments/nist/.venv-nist build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-spark $(VENV)-pythons experiments/judges/.venv-judges experiments/head_to_head/.venv-peers experiments/nist/.venv-nist build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp says that what it names is installed as pyproject.toml and requirements.lock now have it; a second run starts at once.
@@ -140,6 +146,12 @@ $(VENV)/.python:
 
 $(VENV)/.demo: $(VENV)/.uv pyproject.toml
 	@$(UV) pip install --python $(BIN)/python --editable '.[demo]'
+	@touch $@
+
+# Half a gigabyte, so it is kept, and made anew only where pyproject.toml changed.
+$(VENV)-spark/.made: $(VENV)/.uv pyproject.toml
+	@$(UV) venv --clear --python $(BIN)/python $(VENV)-spark
+	@$(UV) pip install --python $(VENV)-spark/bin/python --editable '.[all,spark]' 'pytest>=8.3' 'pytest-xdist>=3.6' 'hypothesis>=6.120'
 	@touch $@
 
 $(VENV)/.uv: $(VENV)/.python

@@ -90,9 +90,10 @@ def test_every_page_is_on_the_map() -> None:
 
 
 def test_every_command_has_a_page() -> None:
-    """Each command has a how-to page, and each page a command."""
+    """Each command has a how-to page, and each page a command; what an engine needs has its own."""
     commands = set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    assert {page.stem for page in (ROOT / "docs" / "how-to").glob("*.md")} == commands
+    pages = {page.stem for page in (ROOT / "docs" / "how-to").glob("*.md")}
+    assert pages == commands | {"spark"}
 
 
 @pytest.mark.parametrize("name", ["plan.schema.json", "release.schema.json"])

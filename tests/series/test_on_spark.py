@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables on Spark, by a Spark that is here: `make spark` runs this in an environment of its own."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx import MInvariance, Mondrian, Schema, Series, verify
+from phalanx.errors import ExtraError, MethodError, PlanError, SourceError
+from phalanx.release.folder import Release
+
+MARKER = "Zq7Marker"
+SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+HAS_SPARK = importlib.util.find_spec("pyspark") is not None
+HAS_JAVA = shutil.which("java") is not None
+on_spark = pytest.mark.skipif(
+    not (HAS_SPARK and HAS_JAVA),
+    reason="no Spark here: PySpark or Java is missing; `make spark` brings PySpark",
+)
+MEMORY = int(5 * 170 * 2_500 / 0.4) + 1
+"""Of a worker, so that a cell has 2,500 rows."""
+
+
+def people(rows=12_000, marked=False):
+    """Persons whose illness goes with their age a little."""
+    rng = np.random.default_rng(19)
+    age = rng.integers(0, 80, rows)
+    mark = MARKER if marked else ""
+    return pl.DataFrame(
+        {
+            "who": pl.Series([f"{mark}{n}" for n in rng.permutation(rows)]),
+            "age": age,
+            "sex": pl.Series(rng.choice([f"{mark}f", f"{mark}m"], rows)),
+            "zip": rng.integers(0, 400, rows) * 25,
+            "ill": pl.Series([f"{mark}{n}" for n in (age // 20 + rng.integers(0, 8, rows)) % 9]),
+        }
+    )
+
+
+def series(folder, method, **changes):
+    settings = {"engine": "spark", "memory_limit": MEMORY, "spark_master": "local[2]"} | changes
+    return Series("s", SCHEMA, method, to=folder / "out", **settings)
+
+
+def run(folder, script, *words, **environment):
+    """A script in a process of its own, as each has one Spark; all that it and Spark say."""
+    made = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"{BEGIN}\n{script}", str(folder), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env=os.environ | environment,
+    )
+    return made.returncode, made.stdout + made.stderr
+
+
+BEGIN = f"""
+import sys
+from pathlib import Path
+from phalanx import Anatomy, Mondrian, Schema, Series
+here, MEMORY = Path(sys.argv[1]), {MEMORY}
+def publish(name, method, **changes):
+    schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+    settings = dict(engine="spark", memory_limit=MEMORY, spark_master="local[2]", seed=3)
+    made = Series(name, schema, method, to=here / "out", **settings | changes)
+    return made.publish(here / "t.parquet")
+"""
+
+
+def digests(release):
+    return [(file.name, file.sha256) for file in Release.read(release).manifest.files]
+
+
+def loss(table):
+    """The mean width of the published intervals of numbers, of the whole range."""
+    return sum(
+        (table[f"{name}_high"] - table[f"{name}_low"]).mean() / reach
+        for name, reach in (("age", 79), ("zip", 9_975))
+    )
+
+
+KILLED = """
+import os, signal
+import phalanx.series.on_spark as on_spark
+publish("clean", Mondrian(k=5))
+draft = on_spark.draft_cell
+def killed(of, method, drafts, at, microdata, rng):
+    made = draft(of, method, drafts, at, microdata, rng)
+    died = here / "died"
+    if at == 2 and not died.exists():
+        died.write_text("once")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return made
+on_spark.draft_cell = killed
+publish("killed", Mondrian(k=5))
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(tmp_path):
+    """A worker dies just after it wrote a cell: the files are those of a run in which none died, byte
+    by byte, so that nothing is in them twice and nothing is lost. Checks hold, the ledger goes on,
+    and nothing lies beside the release.
+    """
+    people().write_parquet(tmp_path / "t.parquet")
+    code, said = run(tmp_path, KILLED)
+    assert code == 0, said
+    assert (tmp_path / "died").exists()
+    clean, killed = tmp_path / "out" / "clean-1", tmp_path / "out" / "killed-1"
+    assert [d for _, d in digests(clean)] == [d for _, d in digests(killed)]
+    assert len(digests(clean)) > 4
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["clean-1", "killed-1"]
+    whole = Release.read(killed).form
+    assert whole.rows == 12_000
+    assert (whole.table["ill"].sort() == people()["ill"].sort()).all()
+    checked = verify(killed, ledger=f"sqlite:///{tmp_path}/killed.db", allow_seeded=True)
+    assert checked.holds
+    assert verify(
+        killed, originals=[tmp_path / "t.parquet"], identifier="who", allow_seeded=True
+    ).holds
+
+
+EACH = """
+for name, method in (("diverse", Mondrian(k=5, l=3)), ("anatomy", Anatomy(l=3)), ("k", Mondrian(k=5))):
+    made = publish(name, method, seed=None, memory_limit=3 * MEMORY)
+    assert {v.result for v in made.checks} <= {"holds", "stated"}, made.checks
+    assert [v.worst for v in made.checks if v.name == "truth"] == [0]
+again = publish("k", Mondrian(k=5), seed=None)
+print(again.number, len(again.manifest.parts), again.form.rows)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_no_row_stands_in_what_spark_writes_down(tmp_path):
+    """At the level of all that is logged, with Spark's own record of events: no value of a row is in
+    logs, events, plans, names of files, or in what a failed publish says; nor in the files that are
+    left.
+    """
+    events, conf = tmp_path / "events", tmp_path / "conf"
+    events.mkdir()
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(
+        f"spark.eventLog.enabled true\nspark.eventLog.dir file:{events}\nspark.log.level ALL\n"
+    )
+    (conf / "log4j2.properties").write_text(
+        "rootLogger.level = all\nrootLogger.appenderRef.file.ref = file\nappender.file.type = File\n"
+        f"appender.file.name = file\nappender.file.fileName = {tmp_path}/spark.log\n"
+        "appender.file.layout.type = PatternLayout\nappender.file.layout.pattern = %p %c: %m%n%ex\n"
+    )
+    frame = people(marked=True)
+    frame.write_parquet(tmp_path / "t.parquet")
+    code, said = run(tmp_path, 'publish("s", Mondrian(k=5, l=2))', SPARK_CONF_DIR=str(conf))
+    assert code == 0, said
+    frame.with_columns(ill=pl.lit(MARKER)).write_parquet(tmp_path / "t.parquet")
+    failed, refusal = run(tmp_path, 'publish("f", Mondrian(k=5, l=2))', SPARK_CONF_DIR=str(conf))
+    assert failed == 1
+    assert "NotEligible" in refusal
+    log = (tmp_path / "spark.log").read_bytes()
+    assert len(log) > 100_000
+    written = [path for path in events.rglob("*") if path.is_file()]
+    assert written
+    for content in (log, said.encode(), refusal.encode(), *(p.read_bytes() for p in written)):
+        assert MARKER.encode() not in content
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["s-1"]
+
+
+@on_spark
+@pytest.mark.slow
+def test_the_same_is_promised_and_no_more_is_lost(tmp_path):
+    """Every method that divides keeps its guarantee on Spark, and k-anonymity loses no more than 3 %
+    more than on one machine, with the same table; a second release follows on the first.
+    """
+    people(30_000).write_parquet(tmp_path / "t.parquet")
+    code, said = run(tmp_path, EACH)
+    assert code == 0, said
+    assert said.split()[-3] == "2"
+    local = series(
+        tmp_path / "l",
+        Mondrian(k=5),
+        engine="local",
+        spark_master=None,
+        memory_limit=None,
+        report=False,
+    ).publish(tmp_path / "t.parquet")
+    on_spark_too = Release.read(tmp_path / "out" / "k-2")
+    assert len(on_spark_too.manifest.parts) > 6
+    assert loss(on_spark_too.form.table) <= 1.03 * loss(local.form.table)
+    diverse = Release.read(tmp_path / "out" / "diverse-1")
+    assert {g["name"] for g in diverse.manifest.guarantees} == {
+        "k-anonymity",
+        "frequency-l-diversity",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"engine": "local"}, PlanError, "set engine = 'spark'"),
+        ({"table": "missing.parquet"}, SourceError, "there is no file"),
+        ({"table": people(10)}, PlanError, "reads Parquet, or a data frame of Spark"),
+        ({"memory_limit": 10}, MethodError, "too little for parts"),
+        ({"method": MInvariance(m=2)}, MethodError, "needs the whole table in memory"),
+        ({"method": Mondrian(k=2, t=0.3)}, MethodError, "with these parameters"),
+        ({"formats": ("csv",)}, PlanError, "in parts is Parquet"),
+    ],
+)
+def test_what_is_not_for_spark_is_refused_in_a_sentence(
+    tmp_path, monkeypatch, changes, error, words
+):
+    """Before Spark is started, so that none needs to be here."""
+    monkeypatch.setattr("phalanx.engines.choosing.require_extra", lambda *_: None)
+    people(20).write_parquet(tmp_path / "t.parquet")
+    method = changes.pop("method", Mondrian(k=2))
+    table = changes.pop("table", tmp_path / "t.parquet")
+    with pytest.raises(error, match=words):
+        series(tmp_path, method, **changes).publish(table)
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_a_missing_spark_is_named_with_its_extra(tmp_path, monkeypatch):
+    """One sentence, and nothing is left."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    people(20).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(
+        ExtraError, match=r"needs the extra 'spark'; run pip install 'phalanx\[spark\]'"
+    ):
+        series(tmp_path, Mondrian(k=2)).publish(tmp_path / "t.parquet")
+
+
+CLUSTER = Path(__file__).resolve().parents[2] / "experiments" / "spark" / "cluster.py"
+
+
+@on_spark
+@pytest.mark.slow
+def test_an_executor_of_a_cluster_that_is_killed_changes_nothing(tmp_path):
+    """On two workers of a standalone cluster, of which one's executor dies in the middle."""
+    people().write_parquet(tmp_path / "t.parquet")
+    spec = importlib.util.spec_from_file_location("cluster", CLUSTER)
+    cluster = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cluster)
+    script = (
+        KILLED.replace("os.getpid()", "os.getppid()")
+        .replace("publish(", "publish(spark_master=sys.argv[2], name=")
+        .replace('", Mondrian(k=5))', '", method=Mondrian(k=5))')
+    )
+    script = script.replace("os.kill(os.getppid(), signal.SIGKILL)", "kill_executor()")
+    with cluster.standalone(tmp_path / "cluster", workers=2) as (master, environment):
+        code, said = run(tmp_path, EXECUTOR + script, master, **environment)
+    assert code == 0, said
+    assert (tmp_path / "died").exists()
+    assert signal.SIGKILL
+    clean, killed = tmp_path / "out" / "clean-1", tmp_path / "out" / "killed-1"
+    assert [d for _, d in digests(clean)] == [d for _, d in digests(killed)]
+    assert verify(killed, allow_seeded=True).holds
+
+
+EXECUTOR = """
+import os, signal, time
+def kill_executor():
+    one = os.getpid()
+    while "java" not in Path(f"/proc/{one}/comm").read_text():
+        one = int(Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    os.kill(one, signal.SIGKILL)
+    time.sleep(60)
+"""
