@@ -12,7 +12,8 @@ are published as often as they occur, and each tuple has at most one part in m -
 value. Attributes are turned one after the other, the one with the most parts first, until all
 tuples change.
 
-Source: our own; the tables keep Definition 3 of Li, Ma, Xi, Zhang, Xie, Shang, "MuCo".
+Source: our own; the tables keep the delta-probability (Definition 3) of Li, Ma, Xi, Zhang, Xie,
+Shang, "MuCo".
 
 Every function here releases the lock.
 """
