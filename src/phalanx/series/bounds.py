@@ -88,7 +88,7 @@ def beyond(attacks: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclo
 def _at_most(attack: Disclosed) -> Fraction:
     """How often it names the right row, at most."""
     named, interval = attack.named_rightly
-    return Fraction(named if attack.sample is None else interval[1])
+    return exact(named if attack.sample is None else interval[1], "a share")
 
 
 def _identity(attack: Disclosed) -> float:
