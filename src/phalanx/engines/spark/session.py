@@ -11,11 +11,12 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from subprocess import Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any, Final
 
-from phalanx.errors import ExtraError, PhalanxError, PlanError, require_extra
+from phalanx.errors import ExtraError, PlanError, require_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,22 +123,54 @@ def _started(place: Path, master: str) -> "Iterator[SparkSession]":
     builder = SparkSession.builder.appName("phalanx").master(_retrying(master))
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _environment(hidden):
-        try:
-            with _mute():
-                made = builder.getOrCreate()
-        except PhalanxError:
-            raise
-        except Exception as error:  # noqa: BLE001 - py4j's and Java's own, in many words
-            raise PlanError(
-                f"Spark does not start at {master!r} ({type(error).__name__}); check"
-                " spark_master, and that Java 17 or later runs here."
-            ) from None
-        try:
-            yield made
-        finally:
-            made.stop()
-            shutil.rmtree(own, ignore_errors=True)
+    loud = "SPARK_CONF_DIR" in os.environ
+    try:
+        with _environment(hidden), _java():
+            try:
+                with nullcontext() if loud else _mute():
+                    made = builder.getOrCreate()
+            except Exception as error:  # noqa: BLE001 - py4j's and Java's own, in many words
+                raise PlanError(
+                    f"Spark does not start at {master!r} ({type(error).__name__}); check"
+                    " spark_master, and that Java 17 or later runs here."
+                ) from None
+            try:
+                yield made
+            finally:
+                made.stop()
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
+@contextmanager
+def _java() -> Iterator[None]:
+    """The process of Java that PySpark starts ends with the session: another one would go on writing
+    where this one was told to, which is not there any more.
+    """
+    from pyspark import SparkContext
+
+    there_before = SparkContext._gateway is not None  # noqa: SLF001 - PySpark has no other name for it
+    try:
+        yield
+    finally:
+        gateway = SparkContext._gateway  # noqa: SLF001
+        if gateway is not None and not there_before:
+            gateway.shutdown()
+            SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+            _end(getattr(gateway, "proc", None))
+
+
+def _end(process: "Popen[bytes] | None") -> None:
+    """It ends when what it reads does; one that does not is killed."""
+    if process is None:
+        return
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(30)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _retrying(master: str) -> str:
