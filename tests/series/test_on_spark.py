@@ -4,10 +4,8 @@
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -236,41 +234,3 @@ def test_a_missing_spark_is_named_with_its_extra(tmp_path, monkeypatch):
         ExtraError, match=r"needs the extra 'spark'; run pip install 'phalanx\[spark\]'"
     ):
         series(tmp_path, Mondrian(k=2)).publish(tmp_path / "t.parquet")
-
-
-CLUSTER = Path(__file__).resolve().parents[2] / "experiments" / "spark" / "cluster.py"
-
-
-@on_spark
-@pytest.mark.slow
-def test_an_executor_of_a_cluster_that_is_killed_changes_nothing(tmp_path):
-    """On two workers of a standalone cluster, of which one's executor dies in the middle."""
-    people().write_parquet(tmp_path / "t.parquet")
-    spec = importlib.util.spec_from_file_location("cluster", CLUSTER)
-    cluster = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cluster)
-    script = (
-        KILLED.replace("os.getpid()", "os.getppid()")
-        .replace("publish(", "publish(spark_master=sys.argv[2], name=")
-        .replace('", Mondrian(k=5))', '", method=Mondrian(k=5))')
-    )
-    script = script.replace("os.kill(os.getppid(), signal.SIGKILL)", "kill_executor()")
-    with cluster.standalone(tmp_path / "cluster", workers=2) as (master, environment):
-        code, said = run(tmp_path, EXECUTOR + script, master, **environment)
-    assert code == 0, said
-    assert (tmp_path / "died").exists()
-    assert signal.SIGKILL
-    clean, killed = tmp_path / "out" / "clean-1", tmp_path / "out" / "killed-1"
-    assert [d for _, d in digests(clean)] == [d for _, d in digests(killed)]
-    assert verify(killed, allow_seeded=True).holds
-
-
-EXECUTOR = """
-import os, signal, time
-def kill_executor():
-    one = os.getpid()
-    while "java" not in Path(f"/proc/{one}/comm").read_text():
-        one = int(Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    os.kill(one, signal.SIGKILL)
-    time.sleep(60)
-"""
