@@ -320,7 +320,12 @@ def test_errors_say_nothing_about_persons(
 def test_a_csv_holds_the_published_columns_alone(tmp_path: Path) -> None:
     """The header of the CSV file is that of the manifest, with no index before it."""
     made = Series(
-        "s", schema=SCHEMA, method=Mondrian(k=3), to=tmp_path, formats=("csv",), report=False
+        "s",
+        schema=SCHEMA,
+        method=Mondrian(k=3),
+        to=tmp_path / "out",
+        formats=("csv",),
+        report=False,
     ).publish(with_unused_categories(people(), "pandas"))
     header = io.StringIO((made.path / "data.csv").read_text(encoding="utf-8")).readline().strip()
     assert header == "group,age_low,age_high,town_low,town_high,ill,ward"

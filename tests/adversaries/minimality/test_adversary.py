@@ -349,7 +349,7 @@ def test_a_release_folder_is_read_as_it_was_published(method, tmp_path):
         "folder",
         schema=schema,
         method=method,
-        to=tmp_path,
+        to=tmp_path / "out",
         ledger=f"sqlite:///{tmp_path}/l.db",
         report=False,
         seed=1,

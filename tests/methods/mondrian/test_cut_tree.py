@@ -165,7 +165,7 @@ def test_a_series_keeps_them_in_its_ledger(tmp_path: Path) -> None:
     """From release to release: all boxes of a table that did not change are those of before; and
     the manifest says that cuts are kept.
     """
-    series = Series("s", schema(), METHOD, to=tmp_path, report=False)
+    series = Series("s", schema(), METHOD, to=tmp_path / "out", report=False)
     for more in (0, 60):
         table = pl.concat([people(300), people(more, seed=4)])
         first, second = series.publish(table), series.publish(table)

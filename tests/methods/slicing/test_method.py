@@ -560,7 +560,7 @@ def test_balanced_cuts_need_the_sensitive_attribute_alone(tmp_path):
             name,
             schema=schema,
             method=Slicing(l=3, **settings),
-            to=tmp_path,
+            to=tmp_path / "out",
             ledger=f"sqlite:///{tmp_path}/l.db",
             report=False,
         ).publish(frame)

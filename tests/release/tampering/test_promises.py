@@ -126,7 +126,7 @@ def test_nothing_is_published_under_a_promise_of_nothing(
 ) -> None:
     """A plan that asks for nothing is refused before anything is looked at."""
     with pytest.raises(PlanError, match=what):
-        Series("s", schema=SCHEMA, method=method, to=tmp_path, report=False)
+        Series("s", schema=SCHEMA, method=method, to=tmp_path / "out", report=False)
     assert [g.name for g in Mondrian(k=1, l=2).guarantees] == ["frequency-l-diversity"]
 
 

@@ -203,7 +203,7 @@ def test_boxes_outside_the_declared_leaves(tmp_path: Path) -> None:
         "s",
         schema=schema,
         method=METHODS["generalized"],
-        to=tmp_path,
+        to=tmp_path / "out",
         ledger=f"sqlite:///{tmp_path}/s.db",
         report=False,
     ).publish(people())
