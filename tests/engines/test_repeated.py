@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Persons that stand in a table twice, by the halves of their keyed hashes."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phalanx.data.persons import PersonKey
+from phalanx.engines.repeated import Repeated, _repeated
+from phalanx.errors import SourceError
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40))
+def test_keys_are_counted_that_were_there_before(keys: list[tuple[int, int]]) -> None:
+    assert _repeated(np.array(keys, dtype=np.uint64).reshape(-1, 2)) == len(keys) - len(set(keys))
+
+
+@pytest.mark.parametrize("room", [1, 10**9])
+def test_a_person_is_found_whichever_file_their_hash_is_in(tmp_path: Path, room: int) -> None:
+    persons = pl.Series([f"p{number}" for number in range(300)])
+    with Repeated(tmp_path, PersonKey(bytes(32)), 303, room) as repeated:
+        repeated.see(persons)
+        repeated.check("person")
+        repeated.see(persons[:3])
+        with pytest.raises(SourceError, match=r"^3 row\(s\) repeat a person"):
+            repeated.check("person")
+    assert list(tmp_path.iterdir()) == []
