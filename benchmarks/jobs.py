@@ -200,16 +200,19 @@ def line(job: Job) -> str:
 
 
 def profiled(job: Job, folder: Path) -> None:
-    """Where the time of one job goes, in this process, after one that loads the kernels."""
+    """Where the processor's time (of all threads) goes in one job, in this process, after one that
+    loads the kernels.
+    """
     prepare(job, folder / "prepared")
     for number in range(2):
         shutil.copytree(folder / "prepared", folder / str(number))
         os.chdir(folder / str(number))
-        profile = cProfile.Profile()
+        profile = cProfile.Profile(time.process_time)
         profile.enable()
         app(words(job), standalone_mode=False)
         profile.disable()
-    pstats.Stats(profile).sort_stats("cumulative").print_stats("phalanx|polars|pyarrow", 40)
+    pstats.Stats(profile).sort_stats("cumulative").print_stats("phalanx|polars|pyarrow", 60)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(25)
 
 
 def run() -> None:

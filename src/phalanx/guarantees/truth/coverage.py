@@ -165,10 +165,8 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
     for attribute in form.attribute("quasi"):
         column = microdata.columns[attribute.name]
         codes = column.codes[persons]
-        low, high = (
-            np.full(len(ids), len(column.domain), dtype=np.int64),
-            np.full(len(ids), -1, dtype=np.int64),
-        )
+        low = np.full(len(ids), len(column.domain), dtype=codes.dtype)
+        high = np.full(len(ids), -1, dtype=codes.dtype)
         np.minimum.at(low, at, codes)
         np.maximum.at(high, at, codes)
         has_end = high >= 0
