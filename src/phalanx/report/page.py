@@ -5,6 +5,7 @@ series so far.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -341,11 +342,20 @@ def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Ba
 
 @cache
 def _template() -> "Template":
-    """Compiled once per process, and imported only by anyone who writes a report."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """Imported only by anyone who writes a report, and compiled once per installation, where what
+    is compiled may be written beside that of the modules.
+    """
+    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+    from jinja2.bccache import Bucket
+
+    class Compiled(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
 
     environment = Environment(
         loader=PackageLoader("phalanx.report"),
+        bytecode_cache=Compiled(str(Path(__file__).with_name("__pycache__"))),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -58,12 +58,9 @@ class Bins:
             codes[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
         for name, values in self.values.items():
             texts = _texts(table[name], values)
-            other = len(values) + 1
-            code_of = {value: i + 1 for i, value in enumerate(values.to_list())}
-            codes[name] = np.array(
-                [0 if text is None else code_of.get(text, other) for text in texts.to_list()],
-                dtype=np.int64,
-            )
+            known = texts.cast(pl.Enum(values), strict=False).to_physical().cast(pl.Int64) + 1
+            other = known.fill_null(len(values) + 1).to_numpy()
+            codes[name] = np.where(texts.is_null().to_numpy(), 0, other)
         return {name: codes[name] for name in table.columns if name in codes}
 
     def size(self, name: str) -> int:
