@@ -12,7 +12,7 @@ from phalanx import Prefix, Schema, Tree
 from phalanx.data.column import encode_column
 from phalanx.engines import out_of_core
 from phalanx.engines.out_of_core import Divided
-from phalanx.engines.regions import Attribute, merged, regions
+from phalanx.engines.regions import Attribute, compact, merged, regions
 from phalanx.randomness import Randomness
 
 
@@ -149,3 +149,15 @@ def test_the_order_of_parts_is_that_of_chance(tmp_path, by):
         assert len({tuple(order) for order in least}) > 1
         assert all(order != sorted(order) for order in least)
     assert len(least[0]) > 8
+
+
+def test_texts_that_were_drawn_let_go_of_those_that_were_not() -> None:
+    texts = pl.Series([f"a text that is longer than twelve bytes {n}" for n in range(10_000)])
+    drawn = texts.filter(pl.Series(range(10_000)) % 1_000 == 0)
+
+    def held(values: pl.Series) -> int:
+        buffers = values.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
+        return sum(each.size for each in buffers if each is not None)
+
+    assert compact(drawn).to_list() == drawn.to_list()
+    assert held(drawn) > 100_000 > 2_000 > held(compact(drawn))

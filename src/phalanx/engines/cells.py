@@ -19,7 +19,7 @@ import polars as pl
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.engines.regions import Attribute, Region, regions
+from phalanx.engines.regions import Attribute, Region, compact, regions
 from phalanx.randomness import Stream
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Look:
             Draws the sample.
         """
         rows = stream.bernoulli(self._share, batch.height)
-        seen = [one.see(batch[one.name])[rows] for one in self._attributes]
+        seen = [compact(one.see(batch[one.name])[rows]) for one in self._attributes]
         self._drawn.append(pl.DataFrame(seen))
 
     def reach(self) -> pl.DataFrame:

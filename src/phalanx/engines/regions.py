@@ -63,7 +63,7 @@ class Attribute:
         seen = distinct if self._values is None else pl.concat([self._values, distinct])
         seen = seen.unique().sort()
         self._values = (
-            seen if seen.dtype == pl.String else pl.concat([seen[:1], seen[-1:]]).unique()
+            compact(seen) if seen.dtype == pl.String else pl.concat([seen[:1], seen[-1:]]).unique()
         )
         return values
 
@@ -159,6 +159,25 @@ class Attribute:
 
     def _leaves(self, values: pl.Series) -> pl.Series:
         return values.sort() if self._hierarchy is None else self._hierarchy.leaves(values)
+
+
+def compact(values: pl.Series) -> pl.Series:
+    """The same values, and no others in memory: texts that are drawn from many point to all that
+    they were drawn from.
+
+    Parameters
+    ----------
+    values : pl.Series
+        Values, shape (n,).
+
+    Returns
+    -------
+    pl.Series
+        The same, shape (n,).
+    """
+    if values.dtype != pl.String:
+        return values
+    return pl.Series(values.name, values.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 @dataclass(frozen=True)
