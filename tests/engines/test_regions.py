@@ -152,6 +152,7 @@ def test_the_order_of_parts_is_that_of_chance(tmp_path, by):
 
 
 def test_texts_that_were_drawn_let_go_of_those_that_were_not() -> None:
+    """A sample holds its own bytes, not those of all rows that it was drawn from."""
     texts = pl.Series([f"a text that is longer than twelve bytes {n}" for n in range(10_000)])
     drawn = texts.filter(pl.Series(range(10_000)) % 1_000 == 0)
 

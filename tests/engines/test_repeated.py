@@ -16,11 +16,13 @@ from phalanx.errors import SourceError
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=40))
 def test_keys_are_counted_that_were_there_before(keys: list[tuple[int, int]]) -> None:
+    """The count is that of a set, also where first halves are equal and second ones are not."""
     assert _repeated(np.array(keys, dtype=np.uint64).reshape(-1, 2)) == len(keys) - len(set(keys))
 
 
 @pytest.mark.parametrize("room", [1, 10**9])
 def test_a_person_is_found_whichever_file_their_hash_is_in(tmp_path: Path, room: int) -> None:
+    """Three persons who come again are found in one file and in many, and nothing stays behind."""
     persons = pl.Series([f"p{number}" for number in range(300)])
     with Repeated(tmp_path, PersonKey(bytes(32)), 303, room) as repeated:
         repeated.see(persons)

@@ -14,6 +14,7 @@ from phalanx.arrays import Ints
 from phalanx.errors import ReleaseError
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
+from phalanx.report.per_form import per_form
 
 THRESHOLDS: Final = (0.05, 0.09, 0.2, 0.33)
 """Above which regulators and their guides count records: 1 in 20, 11, 5 and 3."""
@@ -45,25 +46,13 @@ class Classes:
         or values drawn, and where the form is of another package. ReleaseError where the population
         is smaller than the release.
         """
-        classes = cls._of_form(form)
+        classes = _of(form)
         if population is not None and (population < 1 or (classes and population < classes.rows)):
             raise ReleaseError(
                 f"a population of {population:,} persons is smaller than the release; say how many"
                 " persons the table is a sample of, those in it included."
             )
         return None if classes is None else replace(classes, population=population)
-
-    @classmethod
-    def _of_form(cls, form: Form) -> "Classes | None":
-        if form.kind == "generalized":
-            sizes = form.table[form.id_column].value_counts(sort=False)["count"]
-            return cls(sizes.to_numpy().astype(np.int64), "a group")
-        if form.kind == Bucketized.kind:
-            columns = [c for a in form.attribute("quasi") for c in a.columns]
-            return cls(_equal(form.table, columns), "rows with the same quasi-identifiers")
-        if form.kind == "recoded":
-            return cls(_equal(form.table, form.table.columns), "rows of one image")
-        return None
 
     @property
     def rows(self) -> int:
@@ -151,6 +140,19 @@ class Classes:
                 for label, classes, rows in self.distribution
             ],
         }
+
+
+@per_form
+def _of(form: Form) -> Classes | None:
+    if form.kind == "generalized":
+        sizes = form.table[form.id_column].value_counts(sort=False)["count"]
+        return Classes(sizes.to_numpy().astype(np.int64), "a group")
+    if form.kind == Bucketized.kind:
+        columns = [c for a in form.attribute("quasi") for c in a.columns]
+        return Classes(_equal(form.table, columns), "rows with the same quasi-identifiers")
+    if form.kind == "recoded":
+        return Classes(_equal(form.table, form.table.columns), "rows of one image")
+    return None
 
 
 def _equal(table: pl.DataFrame, columns: list[str]) -> Ints:

@@ -2,7 +2,7 @@
 """The figures of a report, computed from a published form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from phalanx.release.forms.generalized import GROUP, Generalized
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.forms.sliced import COUNT
 from phalanx.release.manifest import PublishedAttribute
+from phalanx.report.per_form import per_form
 from phalanx.report.recodings import Recoding
 
 _ROWS: Final = "rows of the group"
@@ -118,25 +119,28 @@ class Figures:
     @classmethod
     def of(cls, release: Release) -> "Figures":
         """Those of a release, which has a number."""
-        return cls.of_form(release.form, release.number)
+        return replace(cls.of_form(release.form), number=release.number)
 
-    @classmethod
-    def of_form(cls, form: Form, number: int = 1) -> "Figures":
-        """Compute them from one row per group, since a group's rows share their intervals."""
-        quasi = form.attribute("quasi")
+    @staticmethod
+    @per_form
+    def of_form(form: Form) -> "Figures":
+        """Those of a release that has no number yet, from one row per group, since a group's rows
+        share their intervals.
+        """
+        number, quasi = 1, form.attribute("quasi")
         if form.kind == Recoded.kind:
-            return cls._of_images(number, Recoded.expect(form))
+            return Figures._of_images(number, Recoded.expect(form))
         if not form.id_column:
-            return cls._of_rows(number, form)
+            return Figures._of_rows(number, form)
         if form.kind != Generalized.kind:
-            return cls._of_buckets(number, form)
+            return Figures._of_buckets(number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
         hosts, with_registered = (
             0 if counts is None else counts.height
             for counts in (form.counterfeits, form.registered)
         )
-        return cls(
+        return Figures(
             number=number,
             rows=form.rows,
             groups=boxes.height,

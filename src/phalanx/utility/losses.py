@@ -58,9 +58,9 @@ class Bins:
             codes[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
         for name, values in self.values.items():
             texts = _texts(table[name], values)
-            known = texts.cast(pl.Enum(values), strict=False).to_physical().cast(pl.Int64) + 1
-            other = known.fill_null(len(values) + 1).to_numpy()
-            codes[name] = np.where(texts.is_null().to_numpy(), 0, other)
+            places = pl.Series(np.arange(1, len(values) + 1))
+            known = texts.replace_strict(values, places, default=len(values) + 1).to_numpy()
+            codes[name] = np.where(texts.is_null().to_numpy(), 0, known)
         return {name: codes[name] for name in table.columns if name in codes}
 
     def size(self, name: str) -> int:

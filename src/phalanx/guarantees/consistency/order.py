@@ -209,13 +209,13 @@ def _rank(values: pl.Series) -> Ints:
     """The places of values in their order, equal ones alike; a missing value is the lowest."""
     if values.dtype == pl.String:
         texts = values.drop_nulls().unique().sort()
-        places = values.cast(pl.Enum(texts)).to_physical().cast(pl.Int64) + 1
-        return places.fill_null(0).to_numpy()
+        places = pl.Series(np.arange(1, len(texts) + 1))
+        return values.replace_strict(texts, places, default=0).fill_null(0).to_numpy()
     if values.dtype.is_integer() or values.dtype.is_temporal():
         numbers = values.to_physical()
-        low, high = numbers.min(), numbers.max()
-        if isinstance(low, int) and isinstance(high, int) and high - low <= 2 * len(values):
-            places = numbers.cast(pl.Int64) - (low - 1)  # as good as dense, and nothing is sorted
+        ends = [int(end) for end in (numbers.min(), numbers.max()) if isinstance(end, int)]
+        if ends and ends[1] - ends[0] <= 2 * len(values) and abs(ends[0]) < 1 << 62:
+            places = numbers.cast(pl.Int64) - (ends[0] - 1)  # nothing is sorted
             return places.fill_null(0).to_numpy()
     return values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
