@@ -29,7 +29,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest spark spark-demo pythons pythons-found lock audit fuzz kills mutants bench experiments tables losses judges peers nist oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest spark spark-demo pythons pythons-found lock audit fuzz kills mutants bench profile experiments tables losses judges peers nist oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -105,8 +105,12 @@ kills: $(VENV)/.locked  ## 200 publishers killed at random moments, with each ki
 mutants: $(VENV)/.locked  ## 300 small changes to what checks, remembers and accounts, which some test must notice
 	@PYTHONPATH=tests $(BIN)/python -m mutants
 
-bench: $(VENV)/.locked  ## speed and memory, beside the floor
-	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
+bench: $(VENV)/.locked  ## speed and memory, beside the floor; the table of jobs as JSON, too, into jobs.json
+	@echo "== benchmarks/jobs.py"; $(BIN)/python benchmarks/jobs.py --json jobs.json
+	@set -e; for script in $(filter-out benchmarks/jobs.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$script"; $(BIN)/python $$script; done
+
+profile: $(VENV)/.locked  ## where the processor's time goes in the jobs whose name holds JOB="mondrian, k"
+	@$(BIN)/python benchmarks/jobs.py --profile --only "$(JOB)"
 
 experiments: $(VENV)/.locked  ## each figure of the papers beside ours, into experiments/README.md; less of everything with VARIANT=--quick
 	@$(BIN)/python experiments/page.py $(VARIANT)
