@@ -33,7 +33,8 @@ def waiting(n, held, l):
     )
     demands = Demands(
         np.array([float(l)]),
-        np.zeros(n + 1, dtype=np.int64),
+        np.zeros(n, dtype=np.int32),
+        np.zeros(2, dtype=np.int64),
         np.zeros(0, dtype=np.int32),
         np.zeros(0),
     )

@@ -53,12 +53,16 @@ def crowds(draw):
         starts,
         np.array([s for r in rows for s in r], dtype=np.int32),
     )
-    over = np.concatenate([[0], np.cumsum([len(o) for o in own])]).astype(np.int64)
+    histories = own[: draw(st.integers(1, n))]  # rows with one demand the same
+    history = rng.integers(0, len(histories), n).astype(np.int32)
+    own = [histories[i] for i in history]
+    over = np.concatenate([[0], np.cumsum([len(o) for o in histories])]).astype(np.int64)
     demands = Demands(
         base,
+        history,
         over,
-        np.array([s for o in own for s in sorted(o)], dtype=np.int32),
-        np.array([o[s] for o in own for s in sorted(o)], dtype=np.float64),
+        np.array([s for o in histories for s in sorted(o)], dtype=np.int32),
+        np.array([o[s] for o in histories for s in sorted(o)], dtype=np.float64),
     )
     crowd = Crowd(
         rng.integers(0, 5, (n, d)) / 4,
@@ -162,7 +166,7 @@ def test_a_demand_that_is_passed_over_would_be_seen():
     """The broken twin: a group that one member may not be in is found by the check above."""
     rows, own = [[0], [], []], [{}, {0: 4.0}, {}]
     crowd = Crowd(
-        np.zeros((3, 1)), None, Demands(np.array([3.0]), None, None, None), 3, 1, np.arange(3)
+        np.zeros((3, 1)), None, Demands(np.array([3.0]), None, None, None, None), 3, 1, np.arange(3)
     )
     assert broken(crowd, rows, own, [0, 1, 2]) == 0
     assert broken(crowd, rows, [{}, {}, {}], [0, 1, 2]) is None
@@ -232,12 +236,13 @@ def test_the_promise_can_be_kept_to_the_last_part(l):
 @settings(max_examples=80, deadline=None)
 def test_memory_is_carried_as_the_slow_twin_does(data):
     """Releases of persons who come, go and return: every pair's survival is the product in
-    fractions, rounded down at each step, never up.
+    fractions, rounded down at each step, never up; and who was always exposed together is carried
+    together.
     """
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     names = pl.Series("value", ["a", "b", "c"])
-    memory, slow = Exposures.none(), naive.Exposures(SCALE)
-    for _ in range(data.draw(st.integers(1, 5))):
+    memory, slow, trails = Exposures.none(), naive.Exposures(SCALE), {}
+    for release in range(data.draw(st.integers(1, 5))):
         people = rng.permutation(12)[: rng.integers(1, 13)]
         persons = pl.Series("person", [bytes([p]) * 16 for p in people], dtype=pl.Binary)
         groups = rng.integers(-1, 3, len(people))
@@ -248,10 +253,15 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         hosts = hosts_of(groups[row_of], flat, sizes, 3)
         statistics = Statistics.of(memory, persons, names)
         memory, least = statistics.after(persons, groups, hosts)
+        for person, group in zip(persons, groups.tolist(), strict=True):
+            if group >= 0 and hosts.starts[group] < hosts.starts[group + 1]:
+                trails.setdefault(person, []).append((release, group))
+        assert len(memory.starts) - 1 == len({tuple(trail) for trail in trails.values()})
         assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())
         found = {}
         for i, person in enumerate(memory.persons.to_list()):
-            for j in range(memory.starts[i], memory.starts[i + 1]):
+            of = memory.history[i]
+            for j in range(memory.starts[of], memory.starts[of + 1]):
                 found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
         assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
         assert all(
@@ -262,4 +272,5 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         again_read = Exposures.of_tables(tables)
         assert (again_read.value == memory.value).all()
         assert (again_read.survival == memory.survival).all()
+        assert (again_read.history == memory.history).all()
         assert again_read.persons.to_list() == memory.persons.to_list()

@@ -118,7 +118,8 @@ def test_memory_is_what_the_files_say(tmp_path, grouping, releases):
         carried = Exposures.of_tables(opened.state("visits"))
     found = {}
     for i, person in enumerate(carried.persons.to_list()):
-        for j in range(carried.starts[i], carried.starts[i + 1]):
+        of = carried.history[i]
+        for j in range(carried.starts[of], carried.starts[of + 1]):
             found[person, carried.values[int(carried.value[j])]] = Fraction(
                 int(carried.survival[j]), SCALE
             )
@@ -144,7 +145,7 @@ def test_absence_and_deletion_change_nothing(tmp_path):
     place = {person: i for i, person in enumerate(carried.persons.to_list())}
     code = carried.values.to_list().index("chlamydia")
     for (person, _), survival in before.items():
-        i = place[person]
+        i = carried.history[place[person]]
         pairs = slice(carried.starts[i], carried.starts[i + 1])
         at = carried.starts[i] + carried.value[pairs].tolist().index(code)
         assert abs(Fraction(int(carried.survival[at]), SCALE) - survival) < Fraction(1, 10**15)

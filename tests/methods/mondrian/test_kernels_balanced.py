@@ -33,14 +33,17 @@ def shares_of(held: Sets, base: list[float], over: list[dict[int, float]]) -> Sh
     demands beyond.
     """
     starts = np.cumsum([0, *map(len, held)]).astype(np.int64)
-    over_starts = np.cumsum([0, *map(len, over)]).astype(np.int64)
+    distinct = [each for i, each in enumerate(over) if each not in over[:i]]
+    over_of = np.array([distinct.index(each) for each in over], dtype=np.int32)
+    over_starts = np.cumsum([0, *map(len, distinct)]).astype(np.int64)
     codes = np.array([v for values in held for v in values], dtype=np.int32)
-    demands = [pair for each in over for pair in each.items()]
+    demands = [pair for each in distinct for pair in each.items()]
     value, ratio = (
         np.array([v for v, _ in demands], dtype=np.int32),
         np.array([r for _, r in demands], dtype=np.float64),
     )
-    return Shares(starts, codes, np.array(base, dtype=np.float64), over_starts, value, ratio)
+    base = np.array(base, dtype=np.float64)
+    return Shares(starts, codes, base, over_of, over_starts, value, ratio)
 
 
 def frequency(values: list[int], l: Fraction) -> Asked:

@@ -5,6 +5,9 @@ follows: no person is carried on as less exposed than they are.
 If that holds after every release, then what is carried before the next one understates no person's
 exposure, and a check of the next one alone is a check of the whole series. It is not so of cohorts,
 whose promise is about all their releases: a series with permanent values is always checked whole.
+
+Persons of whom the same was carried before, who stand in the same group, and of whom the same is
+carried after it, are of one *kind*, and looked at together.
 """
 
 from collections.abc import Iterator
@@ -20,21 +23,30 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
 _NEAR = 1e-9
+_NONE = -1
+"""The history of a person about whom nothing is carried, and the group of one whom none hosts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """The pairs of person and value that a release links, beside what was carried about them before
-    it, shape (e,) each.
+    """The links of every kind of persons to values in a release, shape (e,) each, beside what was
+    carried about them before it.
     """
 
     cells: Cells
-    person: Ints
-    """A place among the persons of the mapping."""
+    persons: Ints
+    """How many persons each kind is of, shape (k,)."""
+    past: Ints
+    """Their history before the release, shape (k,)."""
+    history: Ints
+    """Their history after it, shape (k,)."""
+    twice: int
+    """How many persons the mapping names more than once."""
+    kind: Ints
     cell: Ints
     key: Ints
-    """The pair, as a number under which what is carried after the release knows it; -1 where that
-    knows the person or the value not at all.
+    """The pair of kind and value, as a number under which what is carried after the release knows
+    it; -1 where that knows the person or the value not at all.
     """
     before: Ints
     """Survival before, in parts of SCALE."""
@@ -53,29 +65,36 @@ class Exposed:
         """
         cells = Cells.of([release], protects)
         row, where = cells.hosts(0, release, mapping)
-        lookup = pl.DataFrame(
-            {"person": after.persons, "place": np.arange(len(after.persons), dtype=np.int64)}
+        whose = _places(mapping["person"].gather(row), after.persons)
+        named = np.bincount(whose[whose != _NONE], minlength=len(after.persons))
+        # An entry for every row of the mapping, and for everybody else whom the series knows.
+        others = np.flatnonzero(named == 0)
+        who = np.concatenate([whose, others])
+        past = np.append(before.history, np.full(len(after.persons) - len(before.persons), _NONE))
+        kinds, persons = _distinct(
+            np.append(past, [_NONE])[who],
+            np.concatenate([where, np.full(len(others), _NONE)]),
+            np.append(after.history, [_NONE])[who],
         )
-        whose = (
-            mapping.select("person")[row]
-            .join(lookup, on="person", how="left", maintain_order="left")["place"]
-            .fill_null(-1)
-            .to_numpy()
-        )
-        entry, cell = cells.spread(0, np.arange(len(row)), where)
-        person, value = (
-            whose[entry].astype(np.int64),
-            numbered(cells.values, after.values)[cells.value[cell]],
-        )
+        past, where, history = kinds
+        hosted = np.flatnonzero(where != _NONE)
+        kind, cell = cells.spread(0, hosted, where[hosted])
         width = len(after.values)
-        key = np.where((person >= 0) & (value >= 0), person * width + value, -1)
-        pairs = pair_keys(before, width)
-        at = np.minimum(np.searchsorted(pairs, key), max(len(pairs) - 1, 0))
+        value = numbered(cells.values, after.values)[cells.value[cell]]
+        key = np.where((history[kind] != _NONE) & (value >= 0), kind * width + value, -1)
+        pairs, at_pair = _of_kinds(before, past, width)
         survival = np.full(len(key), SCALE, dtype=np.int64)
         if len(pairs):
+            at = np.minimum(np.searchsorted(pairs, key), len(pairs) - 1)
             seen = pairs[at] == key
-            survival[seen] = before.survival[at[seen]]
-        return cls(cells, row[entry], cell, key, survival)
+            survival[seen] = before.survival[at_pair[at[seen]]]
+        twice = int((named > 1).sum())
+        return cls(cells, persons, past, history, twice, kind, cell, key, survival)
+
+    @property
+    def links(self) -> int:
+        """How many persons are linked to a value, each as often as to different ones."""
+        return int(self.persons[self.kind].sum())
 
     @property
     def after(self) -> Ints:
@@ -108,19 +127,29 @@ class Exposed:
     def faults(self, before: Exposures, after: Exposures) -> Iterator[str]:
         """Pairs that are lost, invented, or carried on as less exposed than they are."""
         width = len(after.values)
-        pairs, pairs_before = pair_keys(after, width), pair_keys(before, width)
-        if forgotten := int((self.key < 0).sum()):
+        (pairs, at_after), (pairs_before, at_old) = (
+            _of_kinds(after, self.history, width),
+            _of_kinds(before, self.past, width),
+        )
+
+        def pairs_of(keys: Ints) -> int:
+            """How many pairs of person and value these pairs of kind and value stand for."""
+            return int(self.persons[keys // max(width, 1)].sum())
+
+        known = self.key >= 0
+        if forgotten := int(self.persons[self.kind[~known]].sum()):
             yield (
                 f"{forgotten} exposure(s) are of persons or to values that nothing is carried about"
             )
-        has_key = self.key >= 0
-        key, now = self.key[has_key], self.after[has_key]
-        if twice := len(key) - len(np.unique(key)):
-            yield f"{twice} pair(s) of person and value are linked twice by one release"
+        key, now = self.key[known], self.after[known]
+        ordered = np.sort(key)
+        if twice := self.twice + pairs_of(ordered[1:][ordered[1:] == ordered[:-1]]):
+            yield f"{twice} person(s) are linked twice by one release"
             return
         at, at_before = np.searchsorted(pairs, key), np.searchsorted(pairs, pairs_before)
-        if lost := int(
-            (_at(pairs, at) != key).sum() + (_at(pairs, at_before) != pairs_before).sum()
+        if lost := (
+            pairs_of(key[_at(pairs, at) != key])
+            + pairs_of(pairs_before[_at(pairs, at_before) != pairs_before])
         ):
             yield f"{lost} pair(s) of person and value are not carried on"
             return
@@ -128,16 +157,16 @@ class Exposed:
             np.full(len(pairs), SCALE, dtype=np.int64),
             np.zeros(len(pairs), dtype=np.int64),
         )
-        survival[at_before], times[at_before] = before.survival, before.times
+        survival[at_before], times[at_before] = before.survival[at_old], before.times[at_old]
         survival[at], times[at] = now, times[at] + 1
-        if over := int((after.survival > survival).sum()):
+        if over := pairs_of(pairs[after.survival[at_after] > survival]):
             yield f"{over} pair(s) of person and value are carried on as less exposed than they are"
-        if miscounted := int((after.times != times).sum()):
+        if miscounted := pairs_of(pairs[after.times[at_after] != times]):
             yield (
                 f"{miscounted} pair(s) of person and value are carried on with another number of"
                 " exposures than they had"
             )
-        if invented := int((times == 0).sum()):
+        if invented := pairs_of(pairs[times == 0]):
             yield f"{invented} pair(s) of person and value are carried on and were never linked"
 
 
@@ -146,15 +175,20 @@ def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
     after the release.
     """
     lengths = {len(carried.value), len(carried.survival), len(carried.times)}
-    starts = carried.starts
+    starts, history = carried.starts, carried.history
     if (
         len(lengths) > 1
-        or len(starts) != len(carried.persons) + 1
+        or not len(starts)
         or starts[0] != 0
         or starts[-1] != len(carried.value)
         or (np.diff(starts) < 0).any()
     ):
-        yield f"the pairs carried {when} do not fit the persons"
+        yield f"the pairs carried {when} do not fit the histories"
+        return
+    if len(history) != len(carried.persons) or (
+        len(history) and (history.min() < 0 or history.max() >= len(starts) - 1)
+    ):
+        yield f"the histories carried {when} do not fit the persons"
         return
     if len(carried.value) and (
         carried.value.min() < 0 or carried.value.max() >= len(carried.values)
@@ -165,7 +199,8 @@ def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
         yield f"persons are carried {when} more than once"
     if carried.values.n_unique() < len(carried.values) or carried.values.null_count():
         yield f"values are carried {when} more than once"
-    if (np.diff(pair_keys(carried, len(carried.values))) <= 0).any():
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    if (np.diff(owner * len(carried.values) + carried.value) <= 0).any():
         yield f"pairs carried {when} are not in order, or twice"
     if len(carried.survival) and (carried.survival.min() < 0 or carried.survival.max() > SCALE):
         yield f"survival carried {when} is outside of 0 and 1"
@@ -182,12 +217,33 @@ def succession_faults(before: Exposures, after: Exposures) -> Iterator[str]:
         yield "values that were carried before are lost or in other places"
 
 
-def pair_keys(exposures: Exposures, width: int) -> Ints:
-    """A number for each pair of person and value, ascending where they are in order, shape (e,);
-    ``width`` is more than any value's place.
+def _places(persons: pl.Series, known: pl.Series) -> Ints:
+    """The place of each person among those who are known, _NONE for one who is not."""
+    lookup = pl.DataFrame({"person": known, "place": np.arange(len(known), dtype=np.int64)})
+    asked = persons.alias("person").to_frame()
+    places = asked.join(lookup, on="person", how="left", maintain_order="left")["place"]
+    return places.fill_null(_NONE).to_numpy()
+
+
+def _distinct(*columns: Ints) -> tuple[list[Ints], Ints]:
+    """The distinct rows of some columns, each of numbers from -1 on, in order; and how often each
+    stands there.
     """
-    owner = np.repeat(np.arange(len(exposures.persons), dtype=np.int64), np.diff(exposures.starts))
-    return owner * width + exposures.value
+    first, of = np.zeros(1, dtype=np.int64), np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        width = int(column.max(initial=_NONE)) + 2
+        _, first, of = np.unique(of * width + column + 1, return_index=True, return_inverse=True)
+    return [column[first] for column in columns], np.bincount(of, minlength=len(first))
+
+
+def _of_kinds(carried: Exposures, history: Ints, width: int) -> tuple[Ints, Ints]:
+    """The pairs of kinds of persons with some histories: a number for each kind and value,
+    ascending, and its place among those that are carried; ``width`` is more than any value's place.
+    """
+    first, end = carried.starts[history], carried.starts[history + 1]
+    many = np.where(history == _NONE, 0, end - first)
+    at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+    return np.repeat(np.arange(len(history)), many) * width + carried.value[at], at
 
 
 def _at(pairs: Ints, at: Ints) -> Ints:

@@ -368,7 +368,7 @@ class GlobalGuarantee:
         exposed = Exposed.of(release, mapping, before, after, self.passes)
         name, note = (
             self._named("ever linked"),
-            f"{len(exposed.cell)} pair(s) of person and value, with what was carried before",
+            f"{exposed.links} pair(s) of person and value, with what was carried before",
         )
         if len(exposed.cell):
             worst, entry = exposed.worst()
@@ -398,7 +398,7 @@ class GlobalGuarantee:
         yield self._faultless(
             part,
             list(exposed.faults(before, after)),
-            f"{len(after.value)} pair(s) of person and value",
+            f"{int(after.pairs.sum())} pair(s) of person and value",
         )
 
     def _permanent(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:

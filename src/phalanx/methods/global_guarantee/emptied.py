@@ -24,6 +24,7 @@ known counts. Proof: docs/explanation/who-knows-the-method.md; all ways gone thr
 tests/methods/global_guarantee/test_emptied.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -61,9 +62,7 @@ class Waiting:
         return self._counts(self.rows)
 
     def _counts(self, rows: Ints) -> Ints:
-        return np.bincount(
-            self.held.codes[np.isin(self.held.row_of, rows)], minlength=len(self.demands.base)
-        )
+        return np.bincount(self.held.by(rows), minlength=len(self.demands.base))
 
     def may_be_hidden(self, rows: Ints) -> bool:
         """Whether rows hold at most 1/l of any value."""
@@ -77,11 +76,12 @@ class Waiting:
         the largest ratio that each person demands.
         """
         best, cost = rows[:0], float(len(self.rows))
-        for padded in _candidates(highest[rows], least):
+        candidates = _candidates(highest[rows], least)
+        for padded, ratio in zip(candidates, self._ratios(rows, candidates), strict=True):
             hidden = len(self.rows) - len(rows) + padded
             if hidden >= cost:
                 break
-            expected = hidden + (len(self.rows) - hidden) * self._failing(rows[padded:])
+            expected = hidden + (len(self.rows) - hidden) * self._failing(len(rows) - padded, ratio)
             if expected < cost:
                 best, cost = rows[padded:], expected
         return best
@@ -104,12 +104,21 @@ class Waiting:
             )
         )
 
-    def _failing(self, shown: Ints) -> float:
-        """How likely nothing is published, at most."""
-        n, m = len(self.rows), len(shown)
-        ratio = self.demands.base.copy()
-        own = np.isin(self.demands.row_of, shown)
-        np.maximum.at(ratio, self.demands.value[own], self.demands.ratio[own])
+    def _ratios(self, rows: Ints, firsts: Sequence[int]) -> Floats:
+        """What ``rows`` from each of some places on, ascending, demand by value, shape (f, v)."""
+        last = np.full(len(self.demands.starts) - 1, -1)
+        np.maximum.at(last, self.demands.history[rows], np.arange(len(rows)))
+        since = (np.searchsorted(firsts, last, side="right") - 1)[self.demands.history_of]
+        own = since >= 0
+        ratios = np.tile(self.demands.base, (len(firsts), 1))
+        np.maximum.at(ratios, (since[own], self.demands.value[own]), self.demands.ratio[own])
+        return np.maximum.accumulate(ratios[::-1])[::-1]
+
+    def _failing(self, m: int, ratio: Floats) -> float:
+        """How likely nothing is published, at most, where ``m`` rows are to be shown that demand a
+        ``ratio`` (v,).
+        """
+        n = len(self.rows)
         wrong = self._beyond(m, m / ratio)[0].sum()
         if m < n:
             wrong += self._beyond(n - m, np.full(len(ratio), (n - m) / float(self.l)))[0].sum()
@@ -141,7 +150,7 @@ def check_frequent(protected: Protected, rows: Ints, l: Fraction, times: int = 1
     """Refuse rows of which more than 1/(times l) hold a value: no adversary who knows that could be
     kept within 1/l.
     """
-    most = int(np.bincount(protected.codes[np.isin(protected.row_of, rows)]).max(initial=0))
+    most = int(np.bincount(protected.by(rows)).max(initial=0))
     if most * l * times > len(rows):
         raise NotEligible(
             f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at"

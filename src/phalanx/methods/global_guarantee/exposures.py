@@ -25,19 +25,27 @@ _UNKNOWN: Final = -1
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own
-    where it was exposed before (compressed rows).
+    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or where it was
+    exposed before, that of its ``history`` (n,), as compressed rows.
     """
 
     base: Floats
+    history: Codes
     starts: Ints
     value: Codes
     ratio: Floats
 
     @property
-    def row_of(self) -> Ints:
-        """The row of every entry of ``ratio``."""
+    def history_of(self) -> Ints:
+        """The history of every entry of ``ratio``."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
+    def highest(self) -> Floats:
+        """The largest ratio that each row demands, whatever the value, shape (n,)."""
+        highest = np.full(len(self.starts) - 1, float(self.base.max(initial=1.0)))
+        np.maximum.at(highest, self.history_of, self.ratio)
+        return highest[self.history]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +77,23 @@ class Statistics:
         known by the groups.
         """
         fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
-        starts, index = self._pairs()
-        old = self.carried
-        ratio = np.maximum(strategy.ratio(old.survival[index] / SCALE, old.times[index]), 1.0)
+        old, is_known = self.carried, self.place != _UNKNOWN
+        none = len(old.starts) - 1  # the history of those who have none
+        history = np.full(len(self.place), none, dtype=np.int32)
+        history[is_known] = old.history[self.place[is_known]]
         return Demands(
-            np.full(len(self.names), fresh), starts, old.value[index].astype(np.int32), ratio
+            np.full(len(self.names), fresh),
+            history,
+            np.append(old.starts, old.starts[-1]),
+            old.value.astype(np.int32),
+            np.maximum(strategy.ratio(old.survival / SCALE, old.times), 1.0),
         )
 
     def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
         """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;
         and the least survival among the exposed.
         """
-        exposing = np.diff(hosts.starts) > 0
+        exposing = np.append(np.diff(hosts.starts) > 0, [False])  # and whom no group hosts
         new = np.flatnonzero((self.place == _UNKNOWN) & (group >= 0) & exposing[group])
         old, known = self.carried, len(self.carried.persons)
         people = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
@@ -88,23 +101,17 @@ class Statistics:
         is_known = self.place != _UNKNOWN
         hosted[self.place[is_known]] = group[is_known]
         hosted[known:] = group[new]
-        starts = np.concatenate([old.starts, np.full(len(new), old.starts[-1])])
-        before = Pairs(starts, old.value, old.survival, old.times)
-        to = np.concatenate([[0], np.cumsum(kernels.widths(before, hosted, hosts))])
-        after = Pairs(to.astype(np.int64), *(np.empty(to[-1], dtype=np.int64) for _ in range(3)))
-        least = kernels.expose(before, hosted, hosts, SCALE, after)
-        return Exposures(people, *after, self.names), int(least)
-
-    def _pairs(self) -> tuple[Ints, Ints]:
-        """The pairs of the rows' persons: first place of each row (n + 1,), and where ``carried``
-        holds each pair.
-        """
-        begins, is_known = self.carried.starts, self.place != _UNKNOWN
-        place = np.where(is_known, self.place, 0)
-        first, end = begins[place], begins[np.minimum(place + 1, len(begins) - 1)]
-        counts = np.where(is_known, end - first, 0)
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return starts, np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
+        hosted[~exposing[hosted]] = kernels.NOWHERE
+        past = np.concatenate([old.history, np.full(len(new), len(old.starts) - 1)])
+        # Who has the same past and is in the same group has the same history from now on.
+        distinct, history = np.unique(past * len(exposing) + hosted + 1, return_inverse=True)
+        past, host = np.divmod(distinct, len(exposing))
+        going_on = past, host - 1, hosts
+        before = Pairs(np.append(old.starts, old.starts[-1]), old.value, old.survival, old.times)
+        to = np.concatenate([[0], np.cumsum(kernels.widths(before, *going_on))]).astype(np.int64)
+        after = Pairs(to, *(np.empty(to[-1], dtype=np.int64) for _ in range(3)))
+        least = kernels.expose(before, *going_on, SCALE, after)
+        return Exposures(people, history, *after, self.names), int(least)
 
 
 def hosts_of(group: Ints, codes: Codes, size: Ints, values: int) -> Hosts:
@@ -128,7 +135,8 @@ def beside(some: Hosts, others: Hosts) -> Hosts:
 
 def counted(carried: Exposures) -> Ints:
     """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""
-    return np.bincount(np.minimum(carried.times, TIMES), minlength=TIMES + 1).astype(np.int64)
+    times = np.minimum(carried.times, TIMES)
+    return np.bincount(times, carried.pairs, minlength=TIMES + 1).astype(np.int64)
 
 
 def least_survival(l: Fraction) -> int:

@@ -63,9 +63,8 @@ class Crowd:
     def shares(self) -> Shares:
         """What they hold and demand, for kernels."""
         protected, asked = self.held, self.demands
-        return Shares(
-            protected.starts, protected.codes, asked.base, asked.starts, asked.value, asked.ratio
-        )
+        demands = asked.base, asked.history, asked.starts, asked.value, asked.ratio
+        return Shares(protected.starts, protected.codes, *demands)
 
     def free(self, group: Ints) -> Ints:
         """Who is in no ``group`` (n,) yet, in random order."""

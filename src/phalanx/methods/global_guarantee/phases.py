@@ -135,9 +135,9 @@ def suppress(table: Table, asked: Demands, state: State) -> State:
         spent = _spent(table, asked) & (state.group == FREE)
         return replace(state, emptied=state.emptied | spent)
     protected, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
-    spent = (least.row_of * v + least.value)[least.ratio > len(table.people)]
+    spent = (least.history_of * v + least.value)[least.ratio > len(table.people)]
     entries = (
-        np.isin(protected.row_of * v + protected.codes, spent)
+        np.isin(least.history[protected.row_of].astype(np.int64) * v + protected.codes, spent)
         & ~protected.permanent[protected.codes]
     )
     return replace(state, reason=state.refused(entries, Reason.SPENT))
@@ -221,9 +221,9 @@ def _spent(table: Table, asked: Demands) -> Bools:
     shares[: len(table.shares)] = table.shares
     ratio = np.minimum(asked.ratio, people + 1)
     too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > people)
-    spent = np.zeros(people, dtype=bool)
-    spent[asked.row_of[too_much]] = True
-    return spent
+    spent = np.zeros(len(asked.starts) - 1, dtype=bool)
+    spent[asked.history_of[too_much]] = True
+    return spent[asked.history]
 
 
 def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> State:
@@ -326,9 +326,7 @@ def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Ran
     waiting = order[(state.group[order] == FREE) | _quiet(crowd, state)[order]]
     check_frequent(crowd.held, waiting, table.rules.bound)
     asked, least = crowd.demands, demands(table, at_most=1.0)
-    base = float(asked.base.max(initial=1.0))
-    highest = np.full(crowd.rows, base)
-    np.maximum.at(highest, asked.row_of, asked.ratio)
+    base, highest = float(asked.base.max(initial=1.0)), asked.highest
     coins, emptied, groups = rng.stream("suppressed"), state.emptied.copy(), state.group.copy()
     cuts: list[Cut] = []
     for rows in reversed(by_demand(highest, waiting[~emptied[waiting]], base)):

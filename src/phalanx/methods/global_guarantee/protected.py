@@ -86,6 +86,13 @@ class Protected:
         """The row of every entry of ``codes``."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
+    def by(self, rows: Ints) -> Codes:
+        """What some rows hold, in the order of the table."""
+        wanted = np.zeros(len(self.starts) - 1, dtype=bool)
+        wanted[rows] = True
+        held: Codes = self.codes[np.repeat(wanted, np.diff(self.starts))]
+        return held
+
     def only(self, shown: Bools) -> "Protected":
         """The same with only the entries that are marked."""
         per_row = np.bincount(self.row_of[shown], minlength=len(self.starts) - 1)

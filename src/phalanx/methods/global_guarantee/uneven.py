@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Floats, Ints
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 
@@ -51,14 +51,11 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
         unit[place[rows]] = unit_of(demands, least)
         here = np.isin(of, place[rows])
         ratio[here] = demands.base[hosts.value[here]]
-        member = np.zeros(len(place), dtype=bool)
-        member[rows] = True
-        row = demands.row_of
-        members = np.flatnonzero(member[row])
-        asked = place[row[members]] * v + demands.value[members]
+        group, asked, own = _own(demands, place, rows)
+        asked += group * v
         at = np.minimum(np.searchsorted(key, asked), max(len(key) - 1, 0))
-        has_key = np.zeros(len(members), dtype=bool) if len(key) == 0 else key[at] == asked
-        np.maximum.at(ratio, at[has_key], demands.ratio[members[has_key]])
+        has_key = np.zeros(len(asked), dtype=bool) if len(key) == 0 else key[at] == asked
+        np.maximum.at(ratio, at[has_key], own[has_key])
     parts = np.where((hosts.size >= 3 * unit) & (hosts.size < 4 * unit), 3, 2)
     smaller = hosts.size // parts
     uneven = (unit > 0) & (hosts.size % parts != 0) & (smaller >= least)
@@ -72,3 +69,17 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
         held=np.where(tells[of], np.minimum(hosts.held, most), hosts.held),
         size=np.where(tells, smaller, hosts.size),
     )
+
+
+def _own(demands: Demands, place: Ints, rows: Ints) -> tuple[Ints, Ints, Floats]:
+    """The group, value and ratio of every demand that rows of a group have of their own; of rows
+    with one history in one group, once.
+    """
+    histories = len(demands.starts) - 1
+    group, history = np.divmod(
+        np.unique(place[rows] * histories + demands.history[rows]), histories
+    )
+    first = demands.starts[history]
+    many = demands.starts[history + 1] - first
+    entry = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+    return np.repeat(group, many), demands.value[entry].astype(np.int64), demands.ratio[entry]

@@ -26,7 +26,9 @@ _DEALS: Final = 20
 def nothing_shared(n: int) -> Shares:
     """No protected values, for ``n`` rows."""
     none, codes, floats = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0)
-    return Shares(none, codes, floats, none, codes, floats)
+    return Shares(
+        none, codes, floats, np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64), codes, floats
+    )
 
 
 def nothing_required() -> Asked:

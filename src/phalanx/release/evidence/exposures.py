@@ -17,21 +17,26 @@ SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
 exact, all others are rounded down.
 """
-PERSONS, PAIRS, VALUES = "persons", "pairs", "values"
+PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "pairs", "values"
 
 
 @dataclass(frozen=True, eq=False)
 class Exposures:
     """For every person and protected value that a group linked with them: the probability that no
     release so far did, rounded down.
+
+    Who stood in the same groups has the same history, and a pair (history, value) stands for all
+    of them: there are about as many histories as groups, and many more persons.
     """
 
     persons: pl.Series
     """Person keys (Binary), shape (p,), each once."""
+    history: Ints
+    """Which history each person has, shape (p,)."""
     starts: Ints
-    """First pair of each person, shape (p + 1,)."""
+    """First pair of each history, shape (h + 1,)."""
     value: Ints
-    """A place in ``values``, ascending within a person, shape (e,)."""
+    """A place in ``values``, ascending within a history, shape (e,)."""
     survival: Ints
     """In parts of SCALE, shape (e,)."""
     times: Ints
@@ -45,6 +50,7 @@ class Exposures:
         empty = np.zeros(0, dtype=np.int64)
         return cls(
             pl.Series("person", [], dtype=pl.Binary),
+            empty,
             np.zeros(1, dtype=np.int64),
             empty,
             empty,
@@ -58,18 +64,28 @@ class Exposures:
         if PERSONS not in tables:
             return cls.none()
         persons, pairs = tables[PERSONS], tables[PAIRS]
-        starts = np.concatenate([[0], np.cumsum(persons["pairs"].to_numpy(), dtype=np.int64)])
+        pairs_of = tables[HISTORIES]["pairs"].to_numpy()
+        starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
         value, survival, times = (
             pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times")
         )
-        return cls(persons["person"], starts, value, survival, times, tables[VALUES]["value"])
+        history = persons["history"].to_numpy().astype(np.int64)
+        values = tables[VALUES]["value"]
+        return cls(persons["person"], history, starts, value, survival, times, values)
+
+    @property
+    def pairs(self) -> Ints:
+        """How many persons each pair stands for, shape (e,)."""
+        persons = np.bincount(self.history, minlength=len(self.starts) - 1)
+        return np.repeat(persons, np.diff(self.starts))
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables to carry: (person, pairs), (value, survival, times), (value)."""
+        """The tables to carry: (person, history), (pairs), (value, survival, times), (value)."""
         return {
             PERSONS: pl.DataFrame(
-                {"person": self.persons, "pairs": np.diff(self.starts).astype(np.uint32)}
+                {"person": self.persons, "history": self.history.astype(np.uint32)}
             ),
+            HISTORIES: pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)}),
             PAIRS: pl.DataFrame(
                 {
                     "value": self.value.astype(np.int32),

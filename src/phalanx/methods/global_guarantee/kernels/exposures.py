@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What persons have been exposed to, carried from release to release: compressed rows of pairs
-(person, value), merged in one pass.
+(history, value), merged in one pass. Persons with one history were always exposed together.
 
 Survival is a whole number of ``scale`` parts, below 2**62, and always rounded down (Wong et al.,
 ICDE 2010, Lemma 4: it is multiplied by 1 - n_s / n).
@@ -20,8 +20,8 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 class Pairs(NamedTuple):
-    """What p persons were exposed to: compressed rows of (``value``, ascending within a person; its
-    ``survival``; ``times`` exposed), from ``starts`` (p + 1,) on.
+    """What h histories are exposures to: compressed rows of (``value``, ascending within a history;
+    its ``survival``; ``times`` exposed), from ``starts`` (h + 1,) on.
     """
 
     starts: Ints
@@ -53,15 +53,15 @@ def left_of(survival: int, n: int, n_s: int) -> int:
 
 
 @_kernel
-def widths(before: Pairs, group: Ints, hosts: Hosts) -> Ints:
-    """How many pairs each person has once the release is counted, shape (p,).
+def widths(before: Pairs, past: Ints, group: Ints, hosts: Hosts) -> Ints:
+    """How many pairs each history has once the release is counted, shape (h,).
 
-    ``before``: the pairs that are carried; ``group`` (p,): the one of ``hosts`` that hosts the
-    person now, NOWHERE for none.
+    ``before``: the pairs that are carried; ``past`` (h,): which of its histories goes on in each;
+    ``group`` (h,): the one of ``hosts`` that hosts its persons now, NOWHERE for none.
     """
-    widths = np.empty(len(before.starts) - 1, np.int64)
+    widths = np.empty(len(past), np.int64)
     for p in range(len(widths)):
-        at, end = before.starts[p], before.starts[p + 1]
+        at, end = before.starts[past[p]], before.starts[past[p] + 1]
         widths[p] = end - at
         g = group[p]
         if g == NOWHERE:
@@ -83,17 +83,17 @@ def _copy(before: Pairs, at: int, after: Pairs, to: int) -> None:
 
 
 @_kernel
-def expose(before: Pairs, group: Ints, hosts: Hosts, scale: int, after: Pairs) -> int:
+def expose(before: Pairs, past: Ints, group: Ints, hosts: Hosts, scale: int, after: Pairs) -> int:
     """Count one release: every member of a group is exposed to each of its protected values;
     returns the least survival of the exposed.
 
-    ``before``, ``group`` and ``hosts`` as in :func:`widths`. Survival is multiplied by the share of
-    the members without the value; someone new has ``scale``.
+    ``before``, ``past``, ``group`` and ``hosts`` as in :func:`widths`. Survival is multiplied by the share of
+    the members without the value; where it is new it is ``scale``.
     ``after``: its ``starts`` must hold the first places, the rest is filled.
     """
     least = scale
-    for p in range(len(before.starts) - 1):
-        at, end, to = before.starts[p], before.starts[p + 1], after.starts[p]
+    for p in range(len(past)):
+        at, end, to = before.starts[past[p]], before.starts[past[p] + 1], after.starts[p]
         g = group[p]
         first, last = (0, 0) if g == NOWHERE else (hosts.starts[g], hosts.starts[g + 1])
         for j in range(first, last):

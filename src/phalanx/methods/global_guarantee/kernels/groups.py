@@ -70,14 +70,15 @@ def demanded(row: int, value: int, shares: Shares) -> float:
     """The ratio that a ``row`` demands of a group with a ``value``: its own where it has one, else
     that of a person never linked to the value.
     """
-    low, high = shares.over_starts[row], shares.over_starts[row + 1]
+    of = shares.over_of[row]
+    low, high = shares.over_starts[of], shares.over_starts[of + 1]
     while low < high:
         middle = (low + high) // 2
         if shares.over_value[middle] < value:
             low = middle + 1
         else:
             high = middle
-    if low < shares.over_starts[row + 1] and shares.over_value[low] == value:
+    if low < shares.over_starts[of + 1] and shares.over_value[low] == value:
         return float(shares.over_ratio[low])
     return float(shares.base[value])
 

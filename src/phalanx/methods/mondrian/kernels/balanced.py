@@ -46,13 +46,14 @@ class Shares(NamedTuple):
 
     Row i holds ``codes[starts[i]:starts[i + 1]]`` of v values. A group of n rows of which c hold
     value j must have ``c * r <= n`` for the largest ratio r that a row of its *node* demands:
-    ``base[j]``, or that of the row, ``over_ratio`` beside ``over_value``, from ``over_starts[i]``
-    on.
+    ``base[j]``, or that of the row, ``over_ratio`` beside ``over_value``, from
+    ``over_starts[over_of[i]]`` on: rows with one ``over_of`` demand the same.
     """
 
     starts: Ints
     codes: Codes
     base: Floats
+    over_of: Codes
     over_starts: Ints
     over_value: Codes
     over_ratio: Floats
@@ -64,6 +65,8 @@ class Counts(NamedTuple):
     counts: Ints
     ratio: Floats
     values: Codes
+    seen: Codes
+    """In which turn rows that demand the same were last looked at."""
     scratch: Scratch
 
 
@@ -237,19 +240,30 @@ def ways(size: int, blocks: int, unit: int) -> int:
 
 
 @_kernel
-def node_ratios(order: Ints, start: int, end: int, shares: Shares, ratio: Floats) -> None:
-    """Raise ``ratio`` (v,) to the largest that a row of ``order[start:end]`` demands, by value."""
+def node_ratios(order: Ints, start: int, end: int, shares: Shares, room: Counts, turn: int) -> None:
+    """Raise the ratios in ``room`` to the largest that a row of ``order[start:end]`` demands, by
+    value; no two uses of ``room`` are in one ``turn``.
+    """
+    ratio = room.ratio
     for i in range(start, end):
-        for j in range(shares.over_starts[order[i]], shares.over_starts[order[i] + 1]):
-            ratio[shares.over_value[j]] = max(ratio[shares.over_value[j]], shares.over_ratio[j])
+        of = shares.over_of[order[i]]
+        if room.seen[of] != turn:
+            room.seen[of] = turn
+            for j in range(shares.over_starts[of], shares.over_starts[of + 1]):
+                ratio[shares.over_value[j]] = max(ratio[shares.over_value[j]], shares.over_ratio[j])
 
 
 @_kernel
-def forget_ratios(order: Ints, start: int, end: int, shares: Shares, ratio: Floats) -> None:
-    """Take back what :func:`node_ratios` did."""
+def forget_ratios(
+    order: Ints, start: int, end: int, shares: Shares, room: Counts, turn: int
+) -> None:
+    """Take back what :func:`node_ratios` did, in another ``turn``."""
     for i in range(start, end):
-        for j in range(shares.over_starts[order[i]], shares.over_starts[order[i] + 1]):
-            ratio[shares.over_value[j]] = shares.base[shares.over_value[j]]
+        of = shares.over_of[order[i]]
+        if room.seen[of] != turn:
+            room.seen[of] = turn
+            for j in range(shares.over_starts[of], shares.over_starts[of + 1]):
+                room.ratio[shares.over_value[j]] = shares.base[shares.over_value[j]]
 
 
 @_kernel
@@ -297,7 +311,13 @@ def holds_rule(order: Ints, start: int, end: int, size: int, asked: Asked, room:
 def _counts(shares: Shares, asked: Asked) -> Counts:
     """Room for counts, at least one value's."""
     v = max(len(shares.base), len(asked.rule.totals), 1)
-    return Counts(np.zeros(v, np.int64), shares.base.copy(), np.empty(v, np.int32), scratch_of(v))
+    return Counts(
+        np.zeros(v, np.int64),
+        shares.base.copy(),
+        np.empty(v, np.int32),
+        np.zeros(len(shares.over_starts) - 1, np.int32),
+        scratch_of(v),
+    )
 
 
 @_kernel
@@ -317,7 +337,7 @@ def _holds(
 def may_be_group(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether all rows of ``order`` may be one group; the arguments are those of :func:`cut`."""
     room = _counts(shares, asked)
-    node_ratios(order, 0, len(order), shares, room.ratio)
+    node_ratios(order, 0, len(order), shares, room, 1)
     return bool(_holds(order, 0, len(order), len(order), shares, asked, room))
 
 
@@ -354,7 +374,7 @@ def cut(
     )
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
     stack[: len(todo)] = todo
-    waiting, left_over = len(todo), 0
+    waiting, left_over, turn = len(todo), 0, 0
     pending = np.empty((longest // max(least, 1) + 1 if grain > 0 else 0, 3), np.int64)
     while waiting > 0:
         waiting -= 1
@@ -364,7 +384,8 @@ def cut(
             pending[left_over] = stack[waiting]
             left_over += 1
             continue
-        node_ratios(order, start, end, shares, counts.ratio)
+        turn += 1
+        node_ratios(order, start, end, shares, counts, turn)
         made = False
         parts = ways(size, blocks, unit)
         while not made and parts > 0 and size // parts >= least:
@@ -386,7 +407,8 @@ def cut(
                     break
                 blocks *= parts
                 parts = ways(size, blocks, unit)
-        forget_ratios(order, start, end, shares, counts.ratio)
+        turn += 1
+        forget_ratios(order, start, end, shares, counts, turn)
         if made:
             for x in range(parts):
                 stack[waiting, 0], stack[waiting, 1] = (
