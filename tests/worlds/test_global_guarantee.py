@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, assume, find, given, settings
@@ -67,11 +68,12 @@ def figures(series, guarantee, *, of_sets):
     cells = found.cells
     return {
         (
-            names[found.persons[int(pairs.person[i])]],
+            names[found.persons[int(person)]],
             cells.values[int(pairs.value[i])],
         ): cells.probability(cells.kind[pairs.cell[pairs.starts[i] : pairs.starts[i + 1]]].tolist())
         for pairs in found.parts()
         for i in range(len(pairs))
+        for person in np.flatnonzero(found.history == pairs.history[i])
     }
 
 

@@ -62,7 +62,8 @@ def test_the_slow_twin_finds_the_same(of_sets, seed):
             chosen = part.above(bound)
             above |= {
                 (pairs.persons[int(p)], pairs.cells.values[int(v)])
-                for p, v in zip(part.person[chosen], part.value[chosen], strict=True)
+                for h, v in zip(part.history[chosen], part.value[chosen], strict=True)
+                for p in np.flatnonzero(pairs.history == h)
             }
         assert above == {(key(p), v) for (p, v), x in true.items() if x > bound}
 
@@ -171,7 +172,7 @@ def test_who_is_above_a_bound_is_told_exactly():
         (Fraction(3, 4), 0),
         (Fraction(3, 4) - Fraction(1, 10**30), 2),
     ):
-        assert pairs.above(bound).sum() == above
+        assert pairs.persons[pairs.above(bound)].sum() == above
 
 
 def test_the_worst_is_found_beside_added_shares():
@@ -221,6 +222,34 @@ def test_a_release_without_rows_links_nobody():
     ]
     found = checked(GlobalGuarantee(2), series)
     assert (found[PERSONS].holds, found[EVER].worst) == (False, Fraction(1, 2))
+
+
+def test_who_stood_in_the_same_groups_is_looked_at_once():
+    """Persons have one history as long as they stand in the same groups, and each is counted."""
+    first = {**dict.fromkeys("abc", 1), **dict.fromkeys("de", 2)}
+    shown = [
+        naive.Shown({1: [S, NONE, NONE], 2: [T, NONE]}, first),
+        naive.Shown({1: [S, NONE, NONE], 2: [T, NONE]}, {**first, "c": 2, "d": 1}),
+    ]
+    for releases, many in ((shown[:1], [2, 3]), (shown, [1, 1, 1, 2])):
+        series = breach.Series.of(
+            releases_of(releases), evidence_of(releases).groups, GlobalGuarantee(2).protects
+        )
+        assert sorted(series.many.tolist()) == many
+        assert sum(int(pairs.persons.sum()) for pairs in series.parts()) == len(
+            naive.ever_linked(releases)
+        )
+
+
+def test_whom_a_mapping_names_twice_is_linked_twice():
+    """A release that has a person in two groups links them in both, and does not hold anyway."""
+    series = [naive.Shown({1: [S, NONE], 2: [S, NONE]}, {"a": 1, "b": 1, "c": 2, "d": 2})]
+    evidence = evidence_of(series)
+    groups = {
+        1: pl.concat([evidence.groups[1], pl.DataFrame({"person": [key("a")], "group": [2]})])
+    }
+    (pairs,) = breach.Series.of(releases_of(series), groups, GlobalGuarantee(2).protects).parts()
+    assert pairs.worst()[0] == Fraction(3, 4)
 
 
 @pytest.mark.parametrize("first", [1, 2])

@@ -147,26 +147,26 @@ class History:
             bounded(self.bound, "the bound", 0, 1),
         )
         self._check_values(links)
-        n = len(links.persons)
+        n = len(links.many)
         probability, values = np.zeros(n), np.zeros(n, dtype=np.int64)
         above, exposed, largest = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), Fraction(0)
         certain = links.cells.holding >= links.cells.members
         for pairs in links.parts():
-            np.maximum.at(probability, pairs.person, 1 - pairs.survival)
-            values += np.bincount(pairs.person, minlength=n)
-            above[pairs.person[pairs.above(bound)]] = True
+            np.maximum.at(probability, pairs.history, 1 - pairs.survival)
+            values += np.bincount(pairs.history, minlength=n)
+            above[pairs.history[pairs.above(bound)]] = True
             exposed[
-                pairs.person[np.logical_or.reduceat(certain[pairs.cell], pairs.starts[:-1])]
+                pairs.history[np.logical_or.reduceat(certain[pairs.cell], pairs.starts[:-1])]
             ] = True
             largest = max(largest, pairs.worst()[0])
         people = pl.concat(
             [evidence.groups[r.number].filter(pl.col("group") != 0)["person"] for r in series]
         ).unique()
         columns = {
-            "candidates": values,
-            "exposed": exposed,
-            "probability": probability,
-            "above": above,
+            "candidates": values[links.history],
+            "exposed": exposed[links.history],
+            "probability": probability[links.history],
+            "above": above[links.history],
         }
         persons = (
             people.to_frame()
@@ -178,14 +178,14 @@ class History:
             adversary=self.name,
             knows=self.knows,
             persons=persons.height,
-            exposed=int(exposed.sum()),
+            exposed=int(columns["exposed"].sum()),
             success=None,
             baseline=None,
             histogram=dict(sorted(persons["candidates"].value_counts().iter_rows())),
             note=self._note(links),
             per_person=persons,
             bound=bound,
-            above=int(above.sum()),
+            above=int(columns["above"].sum()),
             largest=largest,
             probabilities=_in_tenths(persons["probability"].to_numpy()),
         )

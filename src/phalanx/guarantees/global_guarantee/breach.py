@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who was ever linked to a value, and with which probability: from published groups and the mapping
 of persons to them, exactly.
+
+Persons who stood in the same groups have the same *history*, and are looked at together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +29,14 @@ class Series:
     """Who was in which group that holds something that counts, release by release."""
 
     persons: pl.Series
-    """All persons linked to something, each once."""
+    """All persons linked to something, each once, shape (p,)."""
+    history: Ints
+    """Which history each has, shape (p,)."""
     cells: Cells
-    hosted: Sequence[tuple[Ints, Ints]]
-    """For each release the persons, as places in ``persons``, and the places of their groups."""
+    hosted: Sequence[tuple[int, Ints, Ints]]
+    """The place of a release, histories of persons who are in it, each once, and the places of
+    their groups; a release that has a person twice is there as often.
+    """
 
     @classmethod
     def of(
@@ -44,35 +50,49 @@ class Series:
         not published are left out.
         """
         cells = Cells.of(releases, protects, added)
-        hosts = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
-        people = pl.concat(
-            [
-                groups[r.number]["person"].gather(row)
-                for r, (row, _) in zip(releases, hosts, strict=True)
-            ]
-        )
-        persons, who = _distinct(people)
-        bounds = np.cumsum([len(row) for row, _ in hosts])[:-1]
-        return cls(
-            persons,
-            cells,
-            [(one, where) for one, (_, where) in zip(np.split(who, bounds), hosts, strict=True)],
-        )
+        persons = groups[releases[0].number]["person"].clear()
+        latest, steps = np.zeros(0, dtype=np.int64), [_Step.root()]
+        for at, r in enumerate(releases):
+            row, where = cells.hosts(at, r, groups[r.number])
+            persons, who = _placed(persons, groups[r.number]["person"].gather(row))
+            latest = np.concatenate([latest, np.zeros(len(persons) - len(latest), dtype=np.int64)])
+            while len(who):
+                last = np.zeros(len(persons), dtype=np.int64)
+                last[who] = np.arange(len(who))
+                now = last[who] == np.arange(len(who))  # each person once
+                step, latest[who[now]] = steps[-1].followed(at, latest[who[now]], where[now])
+                steps.append(step)
+                who, where = who[~now], where[~now]
+        reached, history = np.unique(latest, return_inverse=True)
+        hosted = []
+        for step in reversed(steps[1:]):
+            whose = np.flatnonzero(reached >= step.first)
+            node = reached[whose] - step.first
+            hosted.append((step.at, whose, step.where[node]))
+            reached[whose] = step.before[node]
+        return cls(persons, history, cells, hosted[::-1])
+
+    @cached_property
+    def many(self) -> Ints:
+        """How many persons have each history, shape (h,)."""
+        return np.bincount(self.history).astype(np.int64)
 
     def each(self, numbers: Sequence[int]) -> "list[SoFar]":
         """For every release, by its number and in order, what it and those before it link."""
-        seen, persons = np.zeros(len(self.persons), dtype=bool), []
-        for who, _ in self.hosted:
-            seen[who] = True
-            persons.append(int(seen.sum()))
+        seen, persons = np.zeros(len(self.many), dtype=bool), []
+        for at in range(len(numbers)):
+            for _, whose, _ in (step for step in self.hosted if step[0] == at):
+                seen[whose] = True
+            persons.append(int(self.many[seen].sum()))
         pairs = dict.fromkeys(numbers, 0)
         worst: dict[int, tuple[Fraction, pl.DataFrame]] = {}
         for some in self.parts():
-            first, times = np.unique(
-                self.cells.release[some.cell[some.starts[:-1]]], return_counts=True
+            first, of = np.unique(
+                self.cells.release[some.cell[some.starts[:-1]]], return_inverse=True
             )
+            times = np.bincount(of, some.persons, minlength=len(first))
             for number, count in zip(first.tolist(), times.tolist(), strict=True):
-                pairs[number] += count
+                pairs[number] += int(count)
             some.worst_of_each(worst)
         each: list[SoFar] = []
         for number, linked_to in zip(numbers, persons, strict=True):
@@ -84,14 +104,12 @@ class Series:
         return each
 
     def parts(self) -> Iterator["Pairs"]:
-        """The pairs of person and value, some persons at a time, so that a long series of a large
-        table fits into memory.
+        """The pairs of history and value, some histories at a time, so that a long series of a
+        large table fits into memory.
         """
-        links = np.zeros(len(self.persons), dtype=np.int64)
-        for at, (who, where) in enumerate(self.hosted):
-            links += np.bincount(
-                who, weights=np.diff(self.cells.starts[at])[where], minlength=len(links)
-            ).astype(np.int64)
+        links = np.zeros(len(self.many), dtype=np.int64)
+        for at, whose, where in self.hosted:
+            links[whose] += np.diff(self.cells.starts[at])[where]
         reached = np.cumsum(links)
         low = 0
         while low < len(links):
@@ -107,27 +125,24 @@ class Series:
             low = high
 
     def _pairs(self, low: int, high: int) -> "Pairs":
-        persons, cells = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-        for at, (who, where) in enumerate(self.hosted):
-            if (low, high) != (0, len(self.persons)):
-                inside = np.flatnonzero((who >= low) & (who < high))
-                who, where = (  # noqa: PLW2901 - the same persons, fewer of them
-                    who[inside],
-                    where[inside],
-                )
-            person, cell = self.cells.spread(at, who, where)
-            persons.append(person)
+        histories, cells = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for at, whose, where in self.hosted:
+            first, end = np.searchsorted(whose, [low, high])
+            history, cell = self.cells.spread(at, whose[first:end], where[first:end])
+            histories.append(history)
             cells.append(cell)
-        person, cell = np.concatenate(persons), np.concatenate(cells)
+        history, cell = np.concatenate(histories), np.concatenate(cells)
         width = max(len(self.cells.values), 1)
-        key, order = _ordered((person - low) * width + self.cells.value[cell])
+        key, order = _ordered((history - low) * width + self.cells.value[cell])
         begins = (
             np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
             if len(key)
             else np.zeros(0, dtype=np.int64)
         )
+        of_pair = key[begins] // width + low
         return Pairs(
-            key[begins] // width + low,
+            of_pair,
+            self.many[of_pair],
             key[begins] % width,
             np.append(begins, len(key)),
             cell[order],
@@ -137,18 +152,20 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a person and a value that some group linked: pair i was linked in
+    """Pairs of a history and a value that some group linked: pair i was linked in
     ``cell[starts[i]:starts[i + 1]]``, in the order of the releases.
     """
 
-    person: Ints
+    history: Ints
+    persons: Ints
+    """How many have the history."""
     value: Ints
     starts: Ints
     cell: Ints
     cells: Cells
 
     def __len__(self) -> int:
-        return len(self.person)
+        return len(self.history)
 
     @cached_property
     def survival(self) -> Floats:
@@ -252,16 +269,44 @@ def _figure(each: tuple[Fraction, int, Ints]) -> Fraction:
     return each[0]
 
 
-def _distinct(persons: pl.Series) -> tuple[pl.Series, Ints]:
-    """Each person once, in no particular order, and the place of each entry among them."""
-    distinct = persons.alias("person").unique()
-    lookup = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
-    who = (
-        persons.alias("person")
-        .to_frame()
-        .join(lookup, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
-    )
-    return distinct, who.to_numpy().astype(np.int64)
+@dataclass(frozen=True)
+class _Step:
+    """Histories that a release made longer, numbered from ``first`` on."""
+
+    at: int
+    """The place of the release."""
+    first: int
+    before: Ints
+    """What each went on from."""
+    where: Ints
+    """The place of the group."""
+
+    @classmethod
+    def root(cls) -> "_Step":
+        """The history of those who were in no group yet: number 0."""
+        none = np.zeros(1, dtype=np.int64)
+        return cls(-1, 0, none, none)
+
+    def followed(self, at: int, latest: Ints, where: Ints) -> tuple["_Step", Ints]:
+        """The next step, and the history of each of some persons after it, by their history before
+        it and their groups.
+        """
+        width, first = int(where.max()) + 1, self.first + len(self.before)
+        distinct, history = np.unique(latest * width + where, return_inverse=True)
+        before, group = np.divmod(distinct, width)
+        return _Step(at, first, before, group), history + first
+
+
+def _placed(known: pl.Series, persons: pl.Series) -> tuple[pl.Series, Ints]:
+    """The persons who are known and those who were not yet, each once; and the place of each of
+    ``persons`` among them.
+    """
+    known, asked = known.alias("person"), persons.alias("person").to_frame()
+    found = asked.join(known.to_frame(), on="person", how="anti", nulls_equal=True)["person"]
+    known = pl.concat([known, found.unique()])
+    lookup = pl.DataFrame({"person": known, "place": np.arange(len(known), dtype=np.int64)})
+    places = asked.join(lookup, on="person", how="left", nulls_equal=True, maintain_order="left")
+    return known, places["place"].to_numpy().astype(np.int64)
 
 
 def _ordered(key: Ints) -> tuple[Ints, Ints]:

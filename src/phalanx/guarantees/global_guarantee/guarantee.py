@@ -326,7 +326,7 @@ class GlobalGuarantee:
             worst, cases, pairs = None, pl.DataFrame(), 0
             for some in links.parts():
                 p, pair = some.worst()
-                pairs += len(some)
+                pairs += int(some.persons.sum())
                 if worst is None or p > worst:
                     worst, cases = p, some.cases(pair)
             linked = SoFar(len(links.persons), pairs, worst, cases)
