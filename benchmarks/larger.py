@@ -3,7 +3,7 @@
 no more than a hard limit (RLIMIT_DATA), with the check and the ledger; and `phalanx verify` of what
 it published, under the same limit.
 
-    python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method mondrian|diverse|anatomy]
+    python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD]
 
 The table is made up in batches, N rows x 6 columns: a person, four quasi-identifiers, an occupation.
 ``seconds`` are by the clock, ``cpu`` is what all threads took, ``peak`` the most memory that was
@@ -27,10 +27,18 @@ from phalanx.engines.choosing import bytes_of
 
 PHALANX = str(Path(sys.executable).with_name("phalanx"))
 BATCH = 1_000_000
+SAMPLING = """name = "safe-sampling"
+epsilon = 2
+delta = 1e-6
+expected_rows = 1_000_000
+scheme = { %s age = { low = 0, high = 80, widths = [5, 10, 20, 40] } }
+"""
 METHODS = {
     "mondrian": 'name = "mondrian"\nk = 10',
     "diverse": 'name = "mondrian"\nk = 10\nl = 4',
     "anatomy": 'name = "anatomy"\nl = 4',
+    "sampling": SAMPLING % "education = 1, birthplace = 1,",
+    "levels": SAMPLING % "" + "epsilon_scheme = 0.5\n",
 }
 PLAN = """
 [series]
@@ -126,7 +134,7 @@ def run() -> None:
         )
         for words in (["publish", "plan.toml"], ["verify", "releases/larger-1"]):
             figures = timed(words, folder, limit)
-            parts = len(list((folder / "releases" / "larger-1").glob("data-*.parquet")))
+            parts = len(list((folder / "releases" / "larger-1").glob("data*.parquet")))
             print(
                 f"{words[0] + ', ' + options.method:<22}{options.rows:>12}{options.limit:>10}{figures}{parts:>7}",
                 flush=True,

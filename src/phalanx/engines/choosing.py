@@ -132,7 +132,10 @@ def _on_spark(
 ) -> OnSpark:
     """The table on Spark, in cells that fit a worker."""
     require_extra("spark", "engine = 'spark'")
-    if refusal := _whole(method, schema):
+    refusal = _whole(method, schema)
+    if not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
+        refusal = f"{method.name} counts the table as a whole"
+    if refusal:
         raise MethodError(
             f"{refusal}, and engine = 'spark' divides it; leave the engine out, or publish by"
             " mondrian or anatomy."

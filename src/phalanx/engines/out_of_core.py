@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table larger than the memory, in parts that fit: read twice some rows at a time, and laid down
-in files without a name, of which one is read at a time.
+"""A table larger than the memory, some rows at a time as often as a method counts them, or in parts
+that fit: read twice, and laid down in files without a name, of which one is read at a time.
 
 The first time a sample of the quasi-identifiers, and how far each attribute reaches, are taken; the
 second time every row goes to the file of its part. No other process can open such a file, and the system
 takes it back with the process, however that ends: no row is left behind by a kill.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import Batches
 from phalanx.engines.cells import Cells, Look, sampled_share
-from phalanx.engines.regions import merged
+from phalanx.engines.regions import Region, merged
 from phalanx.engines.repeated import Repeated
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
@@ -30,6 +30,8 @@ from phalanx.randomness import Randomness
 
 _MOST_PARTS: Final = 500
 """So many files are written at once."""
+_AT_ONCE: Final = 1 << 17
+"""So many rows are counted at a time, where as many fit."""
 _SMALL: Final = 8
 """A part of less than this part of its size is published with its neighbour."""
 
@@ -74,10 +76,7 @@ class Divided:
         MethodError
             Where the parts would be too many.
         """
-        schema = self.schema
-        if not self.rows:
-            raise SourceError("the table has no rows; there is nothing to publish.")
-        check_columns(next(self.batches.each(self.batches.names)).clear(), schema)
+        self._check_head()
         cells = self._cells(by, rng)
         if cells.root.end > _MOST_PARTS:
             raise MethodError(
@@ -91,6 +90,54 @@ class Divided:
             for turn in rng.stream("order of parts").permutation(len(together)):
                 frame = pl.concat([_read(files[number]) for number in together[turn]])
                 yield cells.microdata(frame)
+
+    def readings(self, place: Path, key: PersonKey | None) -> Callable[[], Iterator[Microdata]]:
+        """The table as often as it is asked for, some rows at a time, in its order.
+
+        Parameters
+        ----------
+        place : Path
+            A folder on the disk that has room for a hash of each person; nothing appears in it.
+        key : PersonKey, optional
+            Makes persons of identifiers, where an identifier is declared.
+
+        Returns
+        -------
+        Callable[[], Iterator[Microdata]]
+            Reads it from its beginning, in the same pieces whenever it is called; without persons.
+
+        Raises
+        ------
+        SourceError, SchemaError
+            Where the table is not what the schema says, or a person is in it twice.
+        """
+        schema = self.schema
+        self._check_head()
+        cells = Cells(schema, (), Region())
+        columns = self._columns
+
+        def read() -> Iterator[Microdata]:
+            for frame in _pieces(self.batches.each(columns), min(self.most, _AT_ONCE)):
+                yield cells.microdata(frame)
+
+        if key is not None and schema.identifier is not None:
+            with Repeated(place, key, self.rows, self.room) as repeated:
+                for batch in self.batches.each([schema.identifier]):
+                    repeated.see(batch[schema.identifier])
+                repeated.check(schema.identifier)
+        return read
+
+    def _check_head(self) -> None:
+        if not self.rows:
+            raise SourceError("the table has no rows; there is nothing to publish.")
+        check_columns(next(self.batches.each(self.batches.names)).clear(), self.schema)
+
+    @property
+    def _columns(self) -> list[str]:
+        """Those of which a part is made."""
+        return [
+            name for name, role in self.schema.roles.items() if role not in ("identifier", "drop")
+        ]
 
     def _cells(self, by: Division, rng: Randomness) -> Cells:
         """The cells, after one look at all quasi-identifiers."""
@@ -114,9 +161,7 @@ class Divided:
         import pyarrow as pa
 
         schema, stream = self.schema, rng.stream("rows dealt out")
-        columns = [
-            name for name, role in schema.roles.items() if role not in ("identifier", "drop")
-        ]
+        columns = self._columns
         followed = schema.identifier if key is not None else None
         counts = np.zeros(len(files), dtype=np.int64)
         with ExitStack() as opened:
@@ -144,6 +189,18 @@ class Divided:
             if repeated is not None and followed is not None:
                 repeated.check(followed)
         return [int(count) for count in counts]
+
+
+def _pieces(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    """The same rows in pieces of ``size``, of which the last two may be smaller by half."""
+    held = next(frames)
+    for frame in frames:
+        held = pl.concat([held, frame])
+        while held.height >= 2 * size:
+            yield held[:size]
+            held = held[size:]
+    even = -(-held.height // -(-held.height // size))
+    yield from (held[at : at + even] for at in range(0, held.height, even))
 
 
 def _read(file: IO[bytes]) -> pl.DataFrame:

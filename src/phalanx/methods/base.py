@@ -3,7 +3,7 @@
 is chosen yet. The registry finds methods by name, third parties' too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from importlib.metadata import EntryPoint
@@ -243,7 +243,7 @@ class Budgeted(Protocol):
         """What so many releases cost together: epsilon, delta, releases."""
 
 
-Division = Literal["regions", "chance"]
+Division = Literal["regions", "chance", "counts"]
 
 
 @runtime_checkable
@@ -261,8 +261,50 @@ class Divisible(Protocol):
     @property
     def divided_by(self) -> Division | None:
         """``regions`` of the quasi-identifiers, where groups are narrow in parts that are; or
-        ``chance``, where quasi-identifiers have no part in groups; None where these parameters need
-        the whole table.
+        ``chance``, where quasi-identifiers have no part in groups; ``counts``, where the table is
+        read some rows at a time and published whole (``Counting``); None where these parameters
+        need the whole table.
+        """
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A method whose release follows from counts over all rows, so that the rows may come some at a
+    time. What is published is the same as of the table in memory, and in one piece: how many parts
+    there are would tell how many rows there are.
+    """
+
+    def publish_counted(
+        self,
+        read: Callable[[], Iterable[Microdata]],
+        memory: Memory,
+        rng: Randomness,
+        *,
+        most: int,
+    ) -> tuple[Draft, Iterable[tuple[Microdata, Ints]]]:
+        """Publish a table that is read some rows at a time, more than once.
+
+        Parameters
+        ----------
+        read : Callable[[], Iterable[Microdata]]
+            Reads the table from its beginning, the same rows at a time whenever it is called.
+        memory : Memory
+            What the releases before remembered.
+        rng : Randomness
+            The one source of chance.
+        most : int
+            So many different rows of counts may be held.
+
+        Returns
+        -------
+        tuple[Draft, Iterable[tuple[Microdata, Ints]]]
+            What is proposed, with groups of no row; and for the check all rows once more, some at a
+            time, with the group of each, as a draft has it.
+
+        Raises
+        ------
+        MethodError
+            Where the guarantee cannot be kept, or there are more counts than can be held.
         """
 
 

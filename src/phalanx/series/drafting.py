@@ -169,7 +169,7 @@ class Drafting:
                 else {}
             ),
             parts={self.number: draft.evidence},
-            state=None if self.method.looks_back == "all" else self._state(draft),
+            state=None if self.method.looks_back == "all" else self.state(draft),
         )
         drawn_from = draft.form.drawn_from
         if drawn_from is not None and evidence.part(drawn_from, self.number) is None:
@@ -179,7 +179,7 @@ class Drafting:
             )
         return evidence
 
-    def _state(self, draft: Draft) -> tuple[Tables, Tables]:
+    def state(self, draft: Draft) -> tuple[Tables, Tables]:
         """What the ledger remembers before the release, and what it will with it."""
         return self.memory.everything, self.memory.after(draft, None).everything
 

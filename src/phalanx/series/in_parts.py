@@ -57,12 +57,16 @@ class DraftingInParts:
             progress("check")
             return take(folder, checked)
 
+    def randomness(self) -> Randomness:
+        """Fresh randomness for each release."""
+        if self.seed is None:
+            return Randomness.secure()
+        return Randomness.seeded(self.seed + self.number)
+
     def _checked(self, folder: Path) -> Checked:
         """Every part in turn; then the manifest of all of them."""
         by = division(self.method)
-        rng = (
-            Randomness.secure() if self.seed is None else Randomness.seeded(self.seed + self.number)
-        )
+        rng = self.randomness()
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
         for at, microdata in enumerate(self.divided.parts(by, folder, self.key, rng)):
             drafting = self.of(microdata=microdata)

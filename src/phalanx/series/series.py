@@ -35,6 +35,7 @@ from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
 from phalanx.release import folder
 from phalanx.series import staging
+from phalanx.series.counted import DraftingByCounts, counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.in_parts import DraftingInParts
@@ -96,9 +97,9 @@ class Series:
     report : bool, default True
         Whether each release gets its page; a release in parts has none.
     engine : Engine, optional
-        ``local``: the table is in memory; ``out-of-core``: it is published in parts that fit, from
-        a file; by an estimate if not given. ``spark``: on Apache Spark, from Parquet or from a data
-        frame of Spark.
+        ``local``: the table is in memory; ``out-of-core``: it is read from a file some rows at a
+        time, and published in parts that fit, or counted; by an estimate if not given. ``spark``:
+        on Apache Spark, from Parquet or from a data frame of Spark.
     memory_limit : str | int, optional
         What the process may take, as ``4 GiB`` or in bytes; what the machine allows if not given.
         On Spark what each worker may take, 2 GiB if not given.
@@ -403,7 +404,7 @@ class Series:
         )
         if divided is None:
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
-        if made.formats != ("parquet",) or registry is not None:
+        if not (counts(made.method) or made.formats == ("parquet",)) or registry is not None:
             raise PlanError(
                 "a table published in parts is Parquet and has no registry; set formats ="
                 " ['parquet'] and leave the registry out, or raise memory_limit."
@@ -520,7 +521,8 @@ class Series:
                 seed=self._is.seed,
                 earlier=earlier,
             )
-        return DraftingInParts(
+        in_parts = DraftingByCounts if counts(self._is.method) else DraftingInParts
+        return in_parts(
             of=unattacked,
             divided=cast("Divided", frame),
             key=key if self._is.schema.identifier is not None else None,

@@ -196,7 +196,7 @@ def test_neighbours_choose_alike():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            private_levels, "qualities", lambda _axes, t, _crowd: found[id(t)]
+            private_levels, "qualities", lambda _axes, t, *_: found[id(t)]
         )  # counted once, drawn often
         assert odds_keep(chosen(here, epsilon), chosen(there, epsilon), epsilon)
         assert not odds_keep(chosen(here, 5 * epsilon), chosen(there, 5 * epsilon), epsilon)

@@ -4,7 +4,7 @@ that every image holds the rows that it counts.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -276,41 +276,40 @@ def unlike_attributes(images: Images, microdata: Microdata) -> str:
 
 
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
+    """``check_truth_of`` of a table in memory."""
+    return check_truth_of(form, [(microdata, groups)], strangers)
+
+
+def check_truth_of(
+    form: Recoded, rows: Iterable[tuple[Microdata, Ints]], strangers: int = 0
+) -> Verdict:
     """Each published row lies in its image, and each image has just as many rows as the table shows
     of it.
 
-    ``groups`` (n,): the number of the image of each row of ``microdata``, from 1, in the order of
-    the table; 0 for a row that is not published. ``strangers``: how many persons who are not in
-    ``microdata`` are said to be published. The worst figure is the number of rows that lie
-    elsewhere, and of rows that an image shows too many or too few.
+    ``rows``: those of the table, some at a time: microdata of n rows, and the number of the image of
+    each, from 1, in the order of the table, shape (n,); 0 for a row that is not published.
+    ``strangers``: how many persons who are not among them are said to be published. The worst figure
+    is the number of rows that lie elsewhere, and of rows that an image shows too many or too few.
     """
     images = Images.of(form)
-    if unlike := unlike_attributes(images, microdata):
-        return Verdict(name="truth", bound=0, worst=None, holds=False, note=unlike)
-    if len(groups) != microdata.rows or (
-        len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)
-    ):
-        note = (
-            f"the table has {len(images.counts)} different row(s), and others are said to be those"
-            f" of the {microdata.rows} row(s) of the original table"
-        )
-        return Verdict(name="truth", bound=0, worst=None, holds=False, note=note)
-    rows = np.flatnonzero(groups)
-    at = groups[rows] - 1
-    outside = np.zeros(len(rows), dtype=bool)
-    for recoding, (_, place), (first, last) in zip(
-        images.recodings, images.cells, images.codes(microdata), strict=True
-    ):
-        code = microdata.columns[recoding.name].codes[rows]
-        outside |= (code < first.astype(np.int32)[place][at]) | (
-            code > last.astype(np.int32)[place][at]
-        )
-    elsewhere, other = (
-        int(outside.sum()),
-        int(np.abs(np.bincount(at, minlength=len(images.counts)) - images.counts).sum())
-        + strangers,
-    )
-    note = f"{len(rows)} row(s) lie in their image, which shows just them"
+    shown, elsewhere, published = np.zeros_like(images.counts), 0, 0
+    for microdata, groups in rows:
+        if unlike := unlike_attributes(images, microdata):
+            return Verdict(name="truth", bound=0, worst=None, holds=False, note=unlike)
+        if len(groups) != microdata.rows or (
+            len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)
+        ):
+            note = (
+                f"the table has {len(images.counts)} different row(s), and others are said to be"
+                f" those of the {microdata.rows} row(s) of the original table"
+            )
+            return Verdict(name="truth", bound=0, worst=None, holds=False, note=note)
+        at = groups[groups > 0] - 1
+        shown += np.bincount(at, minlength=len(shown))
+        elsewhere += _elsewhere(images, microdata, np.flatnonzero(groups), at)
+        published += len(at)
+    other = int(np.abs(shown - images.counts).sum()) + strangers
+    note = f"{published} row(s) lie in their image, which shows just them"
     if elsewhere + other:
         note = (
             f"{elsewhere} row(s) lie outside their image, and images show {other} row(s) too many"
@@ -319,3 +318,16 @@ def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: in
     return Verdict(
         name="truth", bound=0, worst=elsewhere + other, holds=elsewhere + other == 0, note=note
     )
+
+
+def _elsewhere(images: Images, microdata: Microdata, rows: Ints, at: Ints) -> int:
+    """How many of the rows lie outside the image that each is said to have."""
+    outside = np.zeros(len(rows), dtype=bool)
+    for recoding, (_, place), (first, last) in zip(
+        images.recodings, images.cells, images.codes(microdata), strict=True
+    ):
+        code = microdata.columns[recoding.name].codes[rows]
+        outside |= (code < first.astype(np.int32)[place][at]) | (
+            code > last.astype(np.int32)[place][at]
+        )
+    return int(outside.sum())

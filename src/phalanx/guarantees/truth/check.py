@@ -4,7 +4,7 @@ its readers.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.recoded import Recoded
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -99,6 +100,13 @@ def check(
         remarks += f"; {weights} group(s) show another weight than the mean of their rows'"
     wrong += outside + unlike + unnamed + loose + weights
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + remarks)
+
+
+def check_of_images(release: Release, rows: Iterable[tuple[Microdata, Ints]]) -> Verdict:
+    """The same of a recoded release whose table is larger than the memory; ``rows``: some at a
+    time, and the number of the image of each, 0 for one that is not published.
+    """
+    return recoded.check_truth_of(Recoded.expect(release.form), rows)
 
 
 def _as_it_says(form: Form, microdata: Microdata, groups: Ints, _: int) -> Verdict:

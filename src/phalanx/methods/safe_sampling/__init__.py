@@ -3,5 +3,5 @@
 
 ``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``,
 ``private_partition`` (of which ``partitions`` is what comes out): schemes that are chosen under
-differential privacy, by ``private_choice``.
+differential privacy, by ``private_choice``; ``counts``: of a table that is larger than the memory.
 """

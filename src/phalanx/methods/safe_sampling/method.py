@@ -4,7 +4,7 @@ safe k-anonymization").
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -21,17 +21,20 @@ from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
-from phalanx.methods.base import Draft, LooksBack, Memory, Offer, Suppressed
+from phalanx.methods.base import Division, Draft, LooksBack, Memory, Offer, Suppressed
+from phalanx.methods.safe_sampling.counts import Counts, lowest_cells
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.methods.safe_sampling.offer import OFFER
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
 from phalanx.randomness import Randomness
+from phalanx.release.form import Form
 from phalanx.release.forms.recoded import Recoded, recode
 
 Choice = Literal["levels", "partition"]
 
 _SPENT: Final = "spent"
 """The table of the memory that says what each release cost, and marks its sample."""
+_SAMPLE: Final = "safe sampling: sample"
 _DIGITS: Final = Context(prec=7, rounding=ROUND_CEILING)
 """A delta that was computed is promised to so many digits, rounded up."""
 
@@ -82,6 +85,7 @@ class SafeSampling:
     looks_back: ClassVar[LooksBack] = "last"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    bytes_per_value: ClassVar[int] = 170
     offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()
@@ -229,20 +233,97 @@ class SafeSampling:
     def _delta(self) -> float:
         return float(self._delta_exactly)
 
+    @property
+    def divided_by(self) -> Division | None:
+        """By counts in one reading; a partition looks at the rows again and again."""
+        chosen = self.promise.epsilon_scheme > 0
+        return None if chosen and self.choose == "partition" else "counts"
+
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        mark = self._admitted(microdata.schema, memory, rng)
+        scheme = self._scheme(microdata)
+        sample = rng.stream(_SAMPLE).bernoulli(self.promise.beta, microdata.rows)
+        form, groups = publish_sample(microdata, sample, scheme, self.promise.k)
+        return self._draft(form, groups, mark)
+
+    def publish_counted(
+        self,
+        read: Callable[[], Iterable[Microdata]],
+        memory: Memory,
+        rng: Randomness,
+        *,
+        most: int,
+    ) -> tuple[Draft, Iterable[tuple[Microdata, Ints]]]:
+        """Publish a table that is read some rows at a time: the same release as of all of them.
+
+        Parameters
+        ----------
+        read : Callable[[], Iterable[Microdata]]
+            Reads the table from its beginning, the same rows at a time whenever it is called.
+        memory : Memory
+            What the releases before remembered.
+        rng : Randomness
+            The one source of chance.
+        most : int
+            So many different images, or cells of the lowest levels, may be held.
+
+        Returns
+        -------
+        tuple[Draft, Iterable[tuple[Microdata, Ints]]]
+            What is proposed, with groups of no row; and for the check all rows once more, some at a
+            time, with the image of each, 0 for one that is not published.
+
+        Raises
+        ------
+        MethodError
+            Where the budget is spent, a sample would answer twice, or there are more to hold.
+        """
+        first = next(iter(read()))
+        mark = self._admitted(first.schema, memory, rng)
+        scheme = self._scheme_counted(first, read, most)
+        counts = Counts(most)
+        for microdata, sample in self._sampled(read, rng):
+            image, images = scheme.images(microdata, sample)
+            counts.add(images, np.bincount(image, minlength=images.height))
+        images, times = counts.crowds(self.promise.k)
+        form, place = recode(images, times, scheme.attributes(first), scheme.parameters())
+
+        def once_more() -> Iterator[tuple[Microdata, Ints]]:
+            """The same sample, drawn again by the same name."""
+            numbered = images.with_columns(pl.Series("", place))
+            for microdata, sample in self._sampled(read, rng):
+                image, here = scheme.images(microdata, sample)
+                number = here.join(
+                    numbered, on=here.columns, how="left", nulls_equal=True, maintain_order="left"
+                )[""].fill_null(0)
+                groups = np.zeros(microdata.rows, dtype=np.int64)
+                groups[sample] = number.to_numpy()[image]
+                yield microdata, groups
+
+        return self._draft(form, np.zeros(0, dtype=np.int64), mark), once_more()
+
+    def _admitted(self, schema: Schema, memory: Memory, rng: Randomness) -> str:
+        """The mark of the sample, where the budget has room for it and it was never drawn."""
         spent = memory.tables.get(_SPENT)
-        releases = 1 if spent is None else spent.height + 1
-        self._check_budget(releases)
-        self._check_expected(microdata.schema)
+        self._check_budget(1 if spent is None else spent.height + 1)
+        self._check_expected(schema)
         mark = rng.stream("safe sampling: mark").words(4).tobytes().hex()
         if spent is not None and mark in spent["mark"]:
             raise MethodError(
                 "this sample was published before in this series, and a sample answers once;"
                 " publish without a seed, or with another, so that a fresh one is drawn."
             )
-        scheme = self._scheme(microdata)
-        sample = rng.stream("safe sampling: sample").bernoulli(self.promise.beta, microdata.rows)
-        form, groups = publish_sample(microdata, sample, scheme, self.promise.k)
+        return mark
+
+    def _sampled(
+        self, read: Callable[[], Iterable[Microdata]], rng: Randomness
+    ) -> Iterator[tuple[Microdata, Ints]]:
+        """Some rows at a time, and which of them are in the sample."""
+        stream = rng.stream(_SAMPLE)
+        for microdata in read():
+            yield microdata, stream.bernoulli(self.promise.beta, microdata.rows)
+
+    def _draft(self, form: Form, groups: Ints, mark: str) -> Draft:
         cost = {
             "mark": [mark],
             "epsilon": [str(self.promise.epsilon)],
@@ -276,18 +357,10 @@ class SafeSampling:
 
     def _scheme(self, microdata: Microdata) -> Scheme:
         """The fixed scheme of the plan, or one chosen under epsilon_scheme."""
-        epsilon = self.promise.epsilon_scheme
-        axes = Axes.of(self.scheme, microdata.schema, choose=epsilon > 0)
-        axes.check_fits(microdata)
-        open_axes = [name for name, level in axes.levels.items() if level is None]
-        if epsilon == 0 or not open_axes:
-            if epsilon > 0:
-                raise PlanError(
-                    "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none;"
-                    " take the levels out there, or set epsilon_scheme = 0."
-                )
+        axes = self._axes(microdata)
+        if axes is None:
             return FixedScheme.of(self.scheme, microdata.schema)
-        crowd = self._crowd
+        epsilon, crowd = self.promise.epsilon_scheme, self._crowd
         if self.choose == "levels":
             from phalanx.methods.safe_sampling.private_levels import choose_levels
 
@@ -295,6 +368,34 @@ class SafeSampling:
         from phalanx.methods.safe_sampling.private_partition import choose_partition
 
         return choose_partition(axes, microdata, epsilon, crowd, self.depth, self.promise.k)
+
+    def _scheme_counted(
+        self, first: Microdata, read: Callable[[], Iterable[Microdata]], most: int
+    ) -> Scheme:
+        """The same, of a table that is read some rows at a time; a choice sees how often each cell
+        of the lowest levels occurs, which is all that it goes by.
+        """
+        axes = self._axes(first)
+        if axes is None:
+            return FixedScheme.of(self.scheme, first.schema)
+        from phalanx.methods.safe_sampling.private_levels import choose_levels
+
+        cells, times = lowest_cells(axes, first.schema, read(), most)
+        return choose_levels(axes, cells, self.promise.epsilon_scheme, self._crowd, times)
+
+    def _axes(self, microdata: Microdata) -> Axes | None:
+        """The recodings among which there is a choice; None where nothing is chosen."""
+        epsilon = self.promise.epsilon_scheme
+        axes = Axes.of(self.scheme, microdata.schema, choose=epsilon > 0)
+        axes.check_fits(microdata)
+        if epsilon == 0:
+            return None
+        if all(level is not None for level in axes.levels.values()):
+            raise PlanError(
+                "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none;"
+                " take the levels out there, or set epsilon_scheme = 0."
+            )
+        return axes
 
     @property
     def _crowd(self) -> int:

@@ -34,12 +34,15 @@ _LARGEST_KEY: Final = 2**62
 """Keys below this are numbers of 64 bits; numbered without gaps, two together are below it."""
 
 
-def choose_levels(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: int) -> FixedScheme:
+def choose_levels(
+    axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: int, times: Ints | None = None
+) -> FixedScheme:
     """A scheme of levels that is likely to bring many rows through with much information; the
     choice is epsilon-differentially private.
 
     ``axes``: the levels that the plan fixes, None where one is chosen; ``crowd``: how many rows a
-    cell needs to come through, which is ceil(k / beta). The choice is a noisy maximum over
+    cell needs to come through, which is ceil(k / beta); ``times`` (n,): how many rows of the table
+    each row of ``microdata`` stands for, None where each is one. The choice is a noisy maximum over
     :func:`qualities`, and nothing else of the table has a part in it.
 
     Raises PlanError where nothing is left to choose, where there are more than 20,000 combinations,
@@ -52,11 +55,11 @@ def choose_levels(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: in
         )
     nodes = combinations(axes)
     choice = PrivateChoice(epsilon, int(weights(axes).max()))
-    chosen = nodes[choice.among(qualities(axes, microdata, crowd))]
+    chosen = nodes[choice.among(qualities(axes, microdata, crowd, times))]
     return FixedScheme(axes.axes, tuple(int(level) for level in chosen), "levels", epsilon)
 
 
-def qualities(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
+def qualities(axes: Axes, microdata: Microdata, crowd: int, times: Ints | None = None) -> Ints:
     """How good each combination of levels is, as a whole number: its weight times the rows in
     excess of a crowd, shape (combinations,).
 
@@ -69,7 +72,7 @@ def qualities(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
     more, else not at all; w(g) is made of what is declared. Everything is a whole number, so that
     the program's scores are those of the proof.
     """
-    return weights(axes) * _excesses(axes, microdata, crowd)
+    return weights(axes) * _excesses(axes, microdata, crowd, times)
 
 
 def combinations(axes: Axes) -> Ints:
@@ -132,7 +135,7 @@ class _Step:
     """How many cells each level has."""
 
 
-def _excesses(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
+def _excesses(axes: Axes, microdata: Microdata, crowd: int, times: Ints | None) -> Ints:
     """The sum over all cells of max(0, n_c - crowd), for every combination of levels.
 
     Rows that agree at the lowest levels are counted once. Then, attribute by attribute and level by
@@ -171,7 +174,10 @@ def _excesses(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
             heads = len(first)
     tuples, first = kernel.number(head * tails + tail)
     excess = np.zeros([len(step.sizes) for step in steps], dtype=np.int64)
-    _roll_up(head[first], heads, tail[first], np.bincount(tuples), steps, crowd, excess)
+    counts = np.bincount(tuples, weights=times).astype(
+        np.int64
+    )  # exact: fewer rows than a float can count
+    _roll_up(head[first], heads, tail[first], counts, steps, crowd, excess)
     return np.transpose(excess, np.argsort(order)).ravel()
 
 

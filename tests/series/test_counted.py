@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Safe sampling of a table that is larger than the memory: counted some rows at a time, published as
+from memory, and nothing of the table's size shown.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx import Ledger, SafeSampling, Schema, Series, verify
+from phalanx.data.microdata import Microdata
+from phalanx.engines import choosing
+from phalanx.errors import GuaranteeError, MethodError, SourceError
+from phalanx.methods.safe_sampling import method as safe_sampling
+from phalanx.methods.safe_sampling.counts import lowest_cells
+from phalanx.methods.safe_sampling.private_levels import qualities
+from phalanx.methods.safe_sampling.schemes import Axes
+
+ROWS = 12_000
+SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill", missing="value")
+GRIDS = {
+    "age": {"low": 0, "high": 80, "widths": [10, 20, 40]},
+    "zip": {"low": 0, "high": 10_000, "widths": [2_500, 5_000]},
+}
+LEVELS = {
+    "age": {"low": 0, "high": 80, "width": 20},
+    "zip": {"low": 0, "high": 10_000, "width": 5_000},
+}
+FIXED = SafeSampling(
+    epsilon=2, beta="1/2", k=24, accounting="theorem", scheme=LEVELS, expected_rows=12_000
+)
+CHOSEN = replace(FIXED, epsilon=3, epsilon_scheme=1, scheme=GRIDS)
+
+
+def people(rows=ROWS, seed=19):
+    """Persons, some without a sex."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "who": rng.permutation(rows),
+            "age": rng.integers(0, 80, rows),
+            "sex": pl.Series(rng.choice(["f", "m", None], rows), dtype=pl.String),
+            "zip": rng.integers(0, 400, rows) * 25,
+            "ill": pl.Series(rng.integers(0, 3, rows)).cast(pl.String),
+        }
+    )
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """So little memory that 2,500 rows are read at a time."""
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+
+
+@pytest.fixture
+def source(tmp_path):
+    """The path of the table."""
+    people().write_parquet(tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+def series(tmp_path, method=FIXED, name="s", **changes):
+    return Series(
+        name,
+        changes.pop("schema", SCHEMA),
+        method,
+        to=tmp_path / "out",
+        ledger=tmp_path / f"{name}.db",
+        **changes,
+    )
+
+
+@pytest.mark.parametrize("method", [FIXED, CHOSEN], ids=["fixed", "levels"])
+@pytest.mark.usefixtures("small")
+def test_a_release_of_a_larger_table_is_a_release(tmp_path, source, method):
+    """In one piece, with a page; every check holds, at once and from the folder."""
+    epsilon = 2 * method.epsilon
+    method = replace(method, budget={"epsilon": epsilon, "delta": 1.6e-6})
+    made = series(tmp_path, method).publish(source)
+    assert not made.manifest.parts
+    assert sorted(p.name for p in made.path.iterdir()) == ["data.parquet", "release.json"]
+    assert made.page is not None
+    assert made.rows > 4_000
+    unchecked = {v.name.partition(": ")[2] for v in made.checks if v.result == "not checked"}
+    assert unchecked == {
+        f"differential-privacy: {what}" for what in ("counts", "sample", "choice of the scheme")
+    }  # of which truth covers the first
+    assert [v.worst for v in made.checks if v.name == "truth"] == [0]
+    assert verify(made.path, ledger=f"sqlite:///{tmp_path}/s.db").holds
+    assert verify(made.path, originals=[source], identifier="who").holds
+    again = series(tmp_path, method).publish(source)
+    assert verify([made.path, again.path], ledger=f"sqlite:///{tmp_path}/s.db").holds
+    assert again.spent["releases"] == 2
+    with pytest.raises(MethodError, match="release 3 and those before it would cost epsilon"):
+        series(tmp_path, method).publish(source)
+
+
+def test_the_release_is_that_of_the_table_in_memory(tmp_path, source, small):  # noqa: ARG001
+    """The same sample gives the same files, byte for byte, so that nobody sees which engine it was,
+    and so how large the table is; the same is spent, and remembered.
+    """
+    settings = {"seed": 1, "formats": ["parquet", "csv"], "report": False}
+    counted = series(tmp_path, name="s", engine="out-of-core", **settings).publish(source)
+    (tmp_path / "other").mkdir()
+    whole = series(tmp_path / "other", name="s", engine="local", **settings).publish(source)
+    for file in sorted(whole.path.iterdir()):
+        assert (counted.path / file.name).read_bytes() == file.read_bytes()
+    assert counted.spent == whole.spent
+    kept = []
+    for place in (tmp_path, tmp_path / "other"):
+        with Ledger.open(f"sqlite:///{place}/s.db") as ledger:
+            kept.append(ledger.remembered("s")["spent"])
+    assert kept[0].equals(kept[1])
+
+
+def test_a_choice_of_levels_goes_by_the_same_scores():
+    """Every score that the choice draws from is that of the table in memory, to the last unit; a row
+    that is counted less changes some.
+    """
+    schema = replace(SCHEMA, identifier=None)
+    frame = people(5_000).drop("who")
+    whole = Microdata.encode(frame, schema)
+    axes = Axes.of(GRIDS, schema, choose=True)
+    pieces = [Microdata.encode(frame[at : at + 900], schema) for at in range(0, 5_000, 900)]
+    cells, times = lowest_cells(axes, schema, pieces, 5_000)
+    assert cells.rows < 1_000 < times.sum() == 5_000
+    for crowd in (1, 10, 40):
+        expected = qualities(axes, whole, crowd)
+        assert (qualities(axes, cells, crowd, times) == expected).all()
+    fewer = times - (np.arange(len(times)) == 0)
+    assert (qualities(axes, cells, 1, fewer) != qualities(axes, whole, 1)).any()
+
+
+@pytest.mark.usefixtures("small")
+def test_the_engine_is_taken_where_the_table_does_not_fit(tmp_path, source, monkeypatch):
+    """By the estimate; and what does not fit the memory once counted is refused."""
+    recorded = Recorded(Microdata.encode)
+    monkeypatch.setattr(Microdata, "encode", recorded)
+    series(tmp_path).publish(source)
+    assert max(recorded.rows) <= 2_500 < ROWS
+    fine = {name: {**grid, "widths": [1]} for name, grid in GRIDS.items()}
+    with pytest.raises(MethodError, match="more than 2,500 different rows are to be counted"):
+        series(tmp_path, replace(FIXED, scheme=fine, allow_empty=True), name="t").publish(source)
+
+
+class Recorded:
+    """How many rows are encoded at a time."""
+
+    def __init__(self, encode):
+        self.encode, self.rows = encode, []
+
+    def __call__(self, frame, *rest):
+        self.rows.append(frame.height)
+        return self.encode(frame, *rest)
+
+
+def test_a_partition_needs_the_whole_table(tmp_path, source, small):  # noqa: ARG001
+    """It says so, before anything is spent."""
+    method = replace(CHOSEN, choose="partition")
+    assert method.divided_by is None
+    with pytest.raises(MethodError, match="needs the whole table in memory"):
+        series(tmp_path, method).publish(source)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_person_is_there_once(tmp_path, source):
+    """As the promise is about one row."""
+    frame = people()
+    frame.with_columns(who=pl.col("who") // 2 * 2).write_parquet(source)
+    with pytest.raises(SourceError, match="6000 row"):
+        series(tmp_path).publish(source)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("fault", ["crowd", "place"])
+def test_a_broken_method_publishes_nothing(tmp_path, source, monkeypatch, fault):
+    """The broken twins: crowds that are too small, and rows that are said to be elsewhere."""
+    if fault == "crowd":
+        crowds = safe_sampling.Counts.crowds
+        monkeypatch.setattr(safe_sampling.Counts, "crowds", lambda self, _: crowds(self, 1))
+        method, words = replace(FIXED, scheme=GRIDS, allow_empty=True), "crowd"
+    else:
+        recode = safe_sampling.recode
+
+        def elsewhere(*arguments):
+            form, place = recode(*arguments)
+            return form, np.roll(place, 1)
+
+        monkeypatch.setattr(safe_sampling, "recode", elsewhere)
+        method, words = FIXED, "truth"
+    with pytest.raises(GuaranteeError, match=words):
+        series(tmp_path, method).publish(source)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import test_counted as here
+from phalanx.engines import choosing
+from phalanx.methods.safe_sampling import method
+choosing.memory_left = lambda: int(2_500 * 5 * 170 / 0.4) + 1
+method.recode = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+here.series(Path(sys.argv[1])).publish(Path(sys.argv[1]) / "t.parquet")
+"""
+
+
+def test_a_kill_spends_nothing_and_leaves_nothing(tmp_path, source):
+    """Killed once all is counted: no file is there, and the next publish is the first."""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, env=here)
+    assert killed.returncode == -9
+    (left,) = (tmp_path / "out").iterdir()
+    assert list(left.iterdir()) == []
+    made = series(tmp_path, report=False, engine="out-of-core").publish(source)
+    assert made.number == made.spent["releases"] == 1
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s-1"]
