@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import Anatomy, MInvariance, Mondrian, Schema
+from phalanx import Anatomy, MInvariance, Mondrian, SafeSampling, Schema, Slicing
 from phalanx.engines import choosing
 from phalanx.engines.choosing import bytes_of, divide
 from phalanx.errors import MethodError, PlanError
@@ -51,7 +51,9 @@ def test_a_table_that_fits_is_published_whole(monkeypatch, source):
     assert divide(pl.read_parquet(source / "t.parquet"), SCHEMA, Mondrian(k=2)) is None
 
 
-@pytest.mark.parametrize("method", [Mondrian(k=2, l=2), Anatomy(l=2)], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "method", [Mondrian(k=2, l=2), Anatomy(l=2), Slicing(l=2)], ids=lambda m: m.name
+)
 def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
     """By one byte too many, into parts that take their share of the memory."""
     left(monkeypatch, 6_000 * 3 * 170 - 1)
@@ -61,9 +63,19 @@ def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
     assert divided.most == 2_399
 
 
-@pytest.mark.parametrize(
-    "method", [MInvariance(m=2), Mondrian(k=2, t=0.3)], ids=["m-invariance", "t"]
-)
+WHOLE = {
+    "m-invariance": MInvariance(m=2),
+    "t": Mondrian(k=2, t=0.3),
+    "slicing, closeness": Slicing(l=2, t=0.3),
+    "slicing, leaning": Slicing(l=2, cuts="relaxed"),
+    "slicing, boxes": Slicing(l=2, generalize_columns_k=2),
+    "slicing, random": Slicing(l=2, grouping="random", bucket_size=4),
+    "slicing, suppressed": Slicing(l=2, not_eligible="suppress"),
+    "a partition": SafeSampling(epsilon=1, delta=1e-6, epsilon_scheme=0.1, choose="partition"),
+}
+
+
+@pytest.mark.parametrize("method", WHOLE.values(), ids=WHOLE)
 def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, method):
     """The refusal names the estimate and what may be taken."""
     left(monkeypatch, 1_000_000)
@@ -90,3 +102,20 @@ def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
     fits = 50_000_000 + 6_000 * 3 * 170
     assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits) is None
     assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits - 1) is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "word"),
+    [
+        (SafeSampling(epsilon=1, delta=1e-6), "counts the table as a whole"),
+        (Slicing(l=2, columns=2), "chooses columns by the table as a whole"),
+        (Slicing(l=2, grouping="random", bucket_size=4), "needs the whole table"),
+    ],
+)
+def test_what_spark_does_not_divide_is_refused(source, method, word, monkeypatch):
+    """Cells that are published each by itself can neither be counted together nor choose together."""
+    monkeypatch.setattr(choosing, "require_extra", lambda *_: None)
+    with pytest.raises(MethodError, match=word):
+        divide(source / "t.parquet", SCHEMA, method, engine="spark")
+    named = Slicing(l=2, columns=[["age", "zip"], ["ill"]])
+    assert divide(source / "t.parquet", SCHEMA, named, engine="spark") is not None

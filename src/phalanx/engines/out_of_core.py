@@ -10,6 +10,7 @@ takes it back with the process, however that ends: no row is left behind by a ki
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final
@@ -126,6 +127,33 @@ class Divided:
                     repeated.see(batch[schema.identifier])
                 repeated.check(schema.identifier)
         return read
+
+    def drawn(self, rng: Randomness) -> Microdata:
+        """Rows of the table that chance drew, as many as fit, each as likely as any other.
+
+        Parameters
+        ----------
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        Microdata
+            These rows, encoded, without persons.
+
+        Raises
+        ------
+        SourceError, SchemaError
+            Where they are not what the schema says.
+        """
+        self._check_head()
+        share = min(sampled_share(self.rows), Fraction(self.most, self.rows))
+        stream = rng.stream("sample of rows")
+        drawn = [
+            batch[stream.bernoulli(share, batch.height)]
+            for batch in self.batches.each(self._columns)
+        ]
+        return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
 
     def _check_head(self) -> None:
         if not self.rows:

@@ -268,6 +268,29 @@ class Divisible(Protocol):
 
 
 @runtime_checkable
+class Settling(Protocol):
+    """A method that may choose something by the table as a whole, which all parts must share."""
+
+    settles: bool
+    """Whether anything is left to choose."""
+
+    def settled(self, sample: Microdata) -> "Method":
+        """The same method, once that is chosen; by it parts are published, while the manifest says
+        what the plan does.
+
+        Parameters
+        ----------
+        sample : Microdata
+            Rows that chance drew from the table, each as likely as any other.
+
+        Returns
+        -------
+        Method
+            One that chooses nothing by the rows of a part which parts must share.
+        """
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A method whose release follows from counts over all rows, so that the rows may come some at a
     time. What is published is the same as of the table in memory, and in one piece: how many parts

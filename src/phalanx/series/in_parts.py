@@ -16,10 +16,11 @@ from phalanx.data.persons import PersonKey
 from phalanx.engines.out_of_core import Divided
 from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
-from phalanx.methods.base import Divisible, Division, Draft, Memory, Method, Suppressed
+from phalanx.methods.base import Divisible, Division, Draft, Memory, Method, Settling, Suppressed
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, opened, write_manifest, write_tables
+from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
 from phalanx.release.part import Part, numbered
 from phalanx.release.parts import ending
@@ -67,12 +68,15 @@ class DraftingInParts:
         """Every part in turn; then the manifest of all of them."""
         by = division(self.method)
         rng = self.randomness()
+        method = self.method
+        if isinstance(method, Settling) and method.settles:
+            method = method.settled(self.divided.drawn(rng))
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
         for at, microdata in enumerate(self.divided.parts(by, folder, self.key, rng)):
             drafting = self.of(microdata=microdata)
-            draft = draft_of_part(self.method, microdata, rng.of(f"part {at}"))
+            draft = draft_of_part(method, microdata, rng.of(f"part {at}"))
             check_attributes(self.earlier, draft.form.attributes)
-            if manifest is not None and list(draft.form.attributes) != manifest.attributes:
+            if manifest is not None and not _alike(manifest, draft.form):
                 raise GuaranteeError(
                     "the parts of the table do not have the same published columns; nothing was"
                     " published, please report this."
@@ -96,6 +100,13 @@ class DraftingInParts:
             attacks=[],
             spent=None,
         )
+
+
+def _alike(manifest: Manifest, form: Form) -> bool:
+    """Whether a part is laid out as those before it."""
+    laid_out = form.manifest_fields()
+    before = {name: getattr(manifest, name) for name in laid_out}
+    return list(form.attributes) == manifest.attributes and laid_out == before
 
 
 def division(method: Method) -> Division:

@@ -28,7 +28,7 @@ from phalanx.guarantees.slicing.guarantee import (
 from phalanx.guarantees.views.sliced import View
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.forms.sliced import slice_into
+from phalanx.release.forms.sliced import Sliced, slice_into
 from support.sliced_cases import ILLNESSES, Published, by_count, generated, publish, with_fakes
 
 
@@ -674,3 +674,33 @@ def test_large_searches_are_done_in_parts(monkeypatch):
     monkeypatch.setattr(source, "_PAIRS", 3)
     monkeypatch.setattr(slicing, "_ENTRIES", 8)
     assert wrong(range(25)) == {}
+
+
+def some_buckets(form, at):
+    """The release that buckets would be by themselves."""
+    given = tuple(part.filter(pl.col("bucket").is_in(at)) for part in form.parts)
+    return Sliced(form.columns, form.attributes, given, compact=True)
+
+
+def test_what_each_part_keeps_all_of_them_keep():
+    """A tuple that matches buckets of several parts has a mixture of what these give it: no promise
+    that each part keeps by itself, by its files alone, is broken by all together. Closeness is to
+    the whole table: each part may be close to itself, and so it is not asked of parts.
+    """
+    outcomes = Counter()
+    for seed in range(60):
+        form = generated(seed).form
+        buckets = form.sizes["bucket"].to_list()
+        for promise in promises(np.random.default_rng(seed)):
+            check, name = promise.guarantee.check, type(promise.guarantee)
+            for split in range(1, len(buckets)):
+                parts = (buckets[:split], buckets[split:])
+                kept = all(check(some_buckets(form, at))[0].holds for at in parts)
+                outcomes[name, kept, check(form)[0].holds] += 1
+    of_each = {name for name, _, _ in outcomes if getattr(name, "of_each_group", False)}
+    assert of_each == {SlicedDiversity, SlicedDistinct, SlicedRecursive}
+    for name in of_each:
+        assert not outcomes[name, True, False]
+        assert min(outcomes[name, True, True], outcomes[name, False, False]) > 5
+    assert outcomes[SlicedDiversity, False, True]  # leaning on another part is refused
+    assert outcomes[SlicedCloseness, True, False]

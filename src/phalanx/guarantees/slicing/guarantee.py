@@ -9,6 +9,11 @@ condition, every tuple does, whichever persons may be in the table; this is seen
 one pass. Where one does not, the tuples that match it are looked at one by one: those of the
 original table, where it is given, else all candidates that the files leave open, fake ones among
 them.
+
+Of a release in parts it is enough that each part keeps the promise by itself. A tuple that matches
+buckets of several parts stands in each of these as a candidate, and its p(t, .) is a mixture of what
+they give it, weighed by shares or by rows; so what each meets, all together meet. Closeness alone is
+asked of the whole release, since what it compares with is the whole table's distribution.
 """
 
 import math
@@ -72,6 +77,7 @@ class SlicedDiversity(FromFields):
     name: ClassVar[str] = "l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: Number
 
     def __post_init__(self) -> None:
@@ -158,6 +164,7 @@ class SlicedDistinct(FromFields):
     name: ClassVar[str] = "distinct-l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     l: int
 
     def __post_init__(self) -> None:
@@ -224,6 +231,7 @@ class SlicedRecursive(FromFields):
     name: ClassVar[str] = "recursive-l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
+    of_each_group: ClassVar[bool] = True
     c: Number
     l: int
 

@@ -5,7 +5,7 @@ itself within every bucket (Li, Li, Zhang, Molloy).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
 
@@ -25,6 +25,7 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedRecursive,
 )
 from phalanx.methods.base import (
+    Division,
     Draft,
     LooksBack,
     Memory,
@@ -111,6 +112,7 @@ class Slicing:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    bytes_per_value: ClassVar[int] = 170
     offer: ClassVar[Offer] = OFFER
 
     l: Number
@@ -306,6 +308,47 @@ class Slicing:
         """
         several = self.cuts == "relaxed" or self.generalize_columns_k is not None
         return self._used_check == "exact" and several
+
+    @property
+    def divided_by(self) -> Division | None:
+        """By regions, where a bucket is cut from its own rows and keeps the promise by itself: a
+        tuple that matches buckets of several parts has a mixture of what each of these keeps.
+        """
+        whole = (
+            self.grouping != "mondrian"
+            or self._leans
+            or self.t is not None
+            or self.generalize_columns_k is not None
+            or self.not_eligible == "suppress"
+        )
+        return None if whole else "regions"
+
+    @property
+    def settles(self) -> bool:
+        """Whether columns are found by correlation."""
+        return isinstance(self.columns, int)
+
+    def settled(self, sample: Microdata) -> "Slicing":
+        """The same method with the columns that a sample's correlations suggest.
+
+        Parameters
+        ----------
+        sample : Microdata
+            Rows that chance drew from the table.
+
+        Returns
+        -------
+        Slicing
+            Its columns are named.
+        """
+        return replace(
+            self,
+            columns=self.partition(sample),
+            sensitive_column_size=None,
+            workload=(),
+            cuts=self._used_cuts,
+            check="local",
+        )
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)
