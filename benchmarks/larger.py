@@ -37,7 +37,7 @@ METHODS = {
     "mondrian": 'name = "mondrian"\nk = 10',
     "diverse": 'name = "mondrian"\nk = 10\nl = 4',
     "anatomy": 'name = "anatomy"\nl = 4',
-    "slicing": 'name = "slicing"\nl = 4\ncolumns = 2',
+    "slicing": 'name = "slicing"\nl = 4\ncolumns = 2\nsensitive_column_size = 1',
     "sampling": SAMPLING % "education = 1, birthplace = 1,",
     "levels": SAMPLING % "" + "epsilon_scheme = 0.5\n",
 }

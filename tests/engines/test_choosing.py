@@ -56,7 +56,7 @@ def test_a_table_that_fits_is_published_whole(monkeypatch, source):
 )
 def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
     """By one byte too many, into parts that take their share of the memory."""
-    left(monkeypatch, 6_000 * 3 * 170 - 1)
+    left(monkeypatch, 6_000 * 3 * method.bytes_per_value - 1)
     divided = divide(source / "t.parquet", SCHEMA, method)
     assert divided is not None
     assert divided.rows == 6_000

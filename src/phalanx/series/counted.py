@@ -5,6 +5,7 @@ nothing of that.
 """
 
 from pathlib import Path
+from typing import Final
 
 from phalanx.errors import MethodError
 from phalanx.guarantees.truth import check as truth
@@ -14,6 +15,9 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, write_folder
 from phalanx.series.drafting import Checked, check_attributes, refuse_broken
 from phalanx.series.in_parts import DraftingInParts, division
+
+_BYTES_PER_VALUE: Final = 60
+"""Of a release, while it is written and checked; ``benchmarks/larger.py`` prints peaks."""
 
 
 class DraftingByCounts(DraftingInParts):
@@ -29,6 +33,11 @@ class DraftingByCounts(DraftingInParts):
         read = self.divided.readings(folder, self.key)
         drafting = self.of(microdata=next(read()))
         draft, rows = method.publish_counted(read, drafting.memory, rng, most=self.divided.most)
+        if draft.form.rows * draft.form.table.width * _BYTES_PER_VALUE > self.divided.room:
+            raise MethodError(
+                "what would be published does not fit the memory, as safe sampling publishes in one"
+                " piece; lower beta, recode more coarsely, or raise [publish] memory_limit."
+            )
         check_attributes(self.earlier, draft.form.attributes)
         write_folder(folder, draft.form, drafting.formats, **drafting.manifest_fields(draft, rng))
         release = Release.read(folder)

@@ -112,7 +112,7 @@ class Slicing:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
-    bytes_per_value: ClassVar[int] = 170
+    bytes_per_value: ClassVar[int] = 210
     offer: ClassVar[Offer] = OFFER
 
     l: Number
