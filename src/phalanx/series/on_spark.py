@@ -247,7 +247,7 @@ def _merged(drafts: Path, figures: Sequence[Mapping[str, Any]]) -> Manifest:
 def _numbered(running: Running, manifest: Manifest, drafts: Path, folder: Path) -> Manifest:
     """The manifest with the files of all cells, which are written."""
     written = running.each(
-        partial(number_cell, manifest, drafts, folder), range(len(manifest.parts))
+        partial(number_cell, manifest, drafts, folder), range(len(manifest.parts)), "number"
     )
     files = [
         PublishedFile(name=name, sha256=digest) for of_cell in written for name, digest in of_cell

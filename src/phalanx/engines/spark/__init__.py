@@ -2,6 +2,7 @@
 """Tables beyond one machine, on Apache Spark: rows are tagged with cells and cells are solved by the
 processes that Spark starts, and no row comes to the one that publishes.
 
-``session``: a Spark that is private and silent; ``tasks``: what its workers do; ``faults``: how they
-say that they cannot; ``running``: the stages, one after the other.
+``session``: a Spark that is private and silent; ``tasks``: what its workers do; ``records``: what they
+are told and tell; ``faults``: how they say that they cannot; ``calling``: a function called in them;
+``running``: the stages, one after the other.
 """

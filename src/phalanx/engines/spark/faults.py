@@ -6,10 +6,15 @@ and stand in its logs with whatever it quotes of a row.
 import json
 import traceback
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
+
+import polars as pl
 
 from phalanx import errors
 from phalanx.errors import PhalanxError
+
+ANY: Final = (Exception, pl.exceptions.PanicException)
+"""What may go wrong in a worker; a panic of Rust code is no Exception."""
 
 
 class WorkerFault(Exception):  # noqa: N818 - what the command line calls it, too

@@ -19,9 +19,10 @@ from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells, sampled_share
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
-from phalanx.engines.spark.faults import WorkerFault, raise_told, told
+from phalanx.engines.spark.calling import call_each, refusing_spark, silenced, stage
+from phalanx.engines.spark.faults import WorkerFault, raise_told
 from phalanx.engines.spark.session import session
-from phalanx.errors import MethodError, PhalanxError, SourceError
+from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
 from phalanx.randomness import Randomness
 from phalanx.release.parts import MOST
@@ -80,8 +81,10 @@ class OnSpark:
         else:
             place_of = session(place, self.master)
         with place_of as spark, refusing_spark():
-            frame = self.source if is_frame(self.source) else _read(spark, self.source)
-            yield Running.of(spark, frame, self.schema, self.most)
+            with stage(spark, "count"):
+                frame = self.source if is_frame(self.source) else _read(spark, self.source)
+                running = Running.of(spark, frame, self.schema, self.most)
+            yield running
 
 
 def is_frame(source: Any) -> bool:
@@ -161,17 +164,21 @@ class Running:
             columns = [name for name in columns if name != self.schema.identifier]
         tagged = self._read(columns).mapInArrow(tag, tasks.TAGGED).persist(StorageLevel.DISK_ONLY)
         try:
-            of_part = tagged.groupBy("part").agg(f.sum("rows"), f.max("fault")).collect()
+            with stage(self.spark, "tag"):
+                of_part = tagged.groupBy("part").agg(f.sum("rows"), f.max("fault")).collect()
             if fault := next((each[2] for each in of_part if each[2]), None):
                 raise_told(fault)
             counts = {int(part): int(rows) for part, rows, _ in of_part}
             numbers, sizes = self._numbered(cells, counts, rng)
             solving = tasks.Solving(cells, sizes, shared, work)
-            return self._solved(tagged, numbers, solving)
+            with stage(self.spark, "solve"):
+                return self._solved(tagged, numbers, solving)
         finally:
             tagged.unpersist()
 
-    def each(self, work: Callable[[int], T], numbers: Iterable[int]) -> list[T]:
+    def each(
+        self, work: Callable[[int], T], numbers: Iterable[int], name: str = "check"
+    ) -> list[T]:
         """Call a function with every number, in workers.
 
         Parameters
@@ -180,6 +187,8 @@ class Running:
             What is called; it may be called twice with one number.
         numbers : Iterable[int]
             The numbers.
+        name : str, optional
+            What Spark calls the stage.
 
         Returns
         -------
@@ -191,20 +200,7 @@ class Running:
         PhalanxError
             What it raised first.
         """
-        asked = list(numbers)
-
-        def done(number: int) -> tuple[T | None, str | None]:
-            silenced()
-            try:
-                return work(number), None
-            except tasks.ANY as error:
-                return None, told(error)
-
-        context = self.spark.sparkContext
-        results = context.parallelize(asked, max(1, len(asked))).map(done).collect()
-        if fault := next((fault for _, fault in results if fault), None):
-            raise_told(fault)
-        return [made for made, _ in results]
+        return call_each(self.spark, work, numbers, name)
 
     def _cells(self, by: Division, rng: Randomness) -> Cells:
         """The cells, after one look at all quasi-identifiers."""
@@ -222,7 +218,8 @@ class Running:
             return tasks.cut(batches, schema, rows, most)
 
         looked = self._read(schema.quasi).mapInArrow(look, tasks.LOOKED)
-        (record,) = looked.repartition(1).mapInArrow(cut, tasks.CUT).collect()
+        with stage(self.spark, "look"):
+            (record,) = looked.repartition(1).mapInArrow(cut, tasks.CUT).collect()
         if record["fault"]:
             raise_told(record["fault"])
         return tasks.cells_of(schema, bytes(record["reach"]), record["cuts"])
@@ -254,9 +251,7 @@ class Running:
     ) -> list[Mapping[str, Any]]:
         from pyspark.sql import functions as f
 
-        numbered = self.spark.createDataFrame(
-            [(int(part), int(at)) for part, at in numbers.items()], "part int, at int"
-        )
+        numbered = self.spark.createDataFrame(tasks.numbered(numbers))
         cells = tagged.join(f.broadcast(numbered), "part").repartition(
             len(set(numbers.values())), "at"
         )
@@ -299,35 +294,8 @@ def _solving(solving: tasks.Solving) -> Callable[[Any], Any]:
     return by_batches if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else whole
 
 
-def silenced() -> None:
-    """Nothing that libraries write in a worker leaves it: they quote what they stumble over."""
-    import os
-
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
-
-
 def _read(spark: "SparkSession", source: Any) -> "DataFrame":
     return spark.read.parquet(Path(source).absolute().as_uri())
-
-
-@contextmanager
-def refusing_spark() -> Iterator[None]:
-    """What Spark raises in many lines, which may quote what it read, is one sentence."""
-    try:
-        yield
-    except (PhalanxError, OSError, WorkerFault, MemoryError):
-        raise
-    except Exception as error:
-        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
-            raise
-        condition = getattr(error, "getCondition", lambda: None)()
-        raise SourceError(
-            f"Spark stopped ({type(error).__name__}{f', {condition}' if condition else ''}); its log"
-            " says more, and nothing was published."
-        ) from None
 
 
 __all__ = ["OnSpark", "Running", "is_frame"]

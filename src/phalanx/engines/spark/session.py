@@ -204,9 +204,10 @@ def _check_java() -> None:
 @contextmanager
 def _set(spark: "SparkSession") -> Iterator[None]:
     """The session's settings, and then those that it had."""
-    before = {name: spark.conf.get(name, None) for name in _WHILE}
+    settings = _WHILE | {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
+    before = {name: spark.conf.get(name, None) for name in settings}
     try:
-        for name, value in _WHILE.items():
+        for name, value in settings.items():
             spark.conf.set(name, value)
         yield
     finally:

@@ -25,7 +25,8 @@ from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_values
 from phalanx.engines.cells import Cells, Look
 from phalanx.engines.regions import Region
-from phalanx.engines.spark.faults import told
+from phalanx.engines.spark.faults import ANY, told
+from phalanx.engines.spark.records import record, records
 from phalanx.errors import MethodError
 from phalanx.randomness import Randomness, Shared
 
@@ -40,10 +41,9 @@ are figures that JSON can say, and no rows.
 LOOKED: Final = "place long, reach binary, drawn binary, fault string"
 CUT: Final = "reach binary, cuts string, fault string"
 TAGGED: Final = "part int, place long, turn long, rows long, packed binary, fault string"
+NUMBERED: Final = "part int, at int"
 SOLVED: Final = "at int, figures string, fault string"
 
-ANY: Final = (Exception, pl.exceptions.PanicException)
-"""What may go wrong; a panic of Rust code is no Exception."""
 _AT_ONCE: Final = 1 << 19
 """So many rows are held before they are packed."""
 _KEY: Final = 16
@@ -63,9 +63,9 @@ def look(
             looked.see(frame, stream)
             rows += frame.height
         if rows:
-            yield _record(LOOKED, place, packed(looked.reach()), packed(looked.drawn()), None)
+            yield record(LOOKED, place, packed(looked.reach()), packed(looked.drawn()), None)
     except ANY as error:
-        yield _record(LOOKED, 0, None, None, told(error))
+        yield record(LOOKED, 0, None, None, told(error))
 
 
 def cut(
@@ -78,15 +78,15 @@ def cut(
             key=lambda record: int(record["place"]),
         )
         if fault := next((each["fault"] for each in looks if each["fault"]), None):
-            yield _record(CUT, None, None, fault)
+            yield record(CUT, None, None, fault)
             return
         everything = Look(schema, Fraction(1))
         for each in looks:
             everything.add(unpacked(each["reach"]), unpacked(each["drawn"]))
         cells = everything.cells(rows, most)
-        yield _record(CUT, packed(everything.reach()), json.dumps(cells.root.cuts()), None)
+        yield record(CUT, packed(everything.reach()), json.dumps(cells.root.cuts()), None)
     except ANY as error:
-        yield _record(CUT, None, None, told(error))
+        yield record(CUT, None, None, told(error))
 
 
 def cells_of(schema: Schema, reach: bytes, cuts: str) -> Cells:
@@ -125,7 +125,7 @@ def tag(batches: "Iterable[pa.RecordBatch]", tagging: Tagging) -> "Iterator[pa.R
         if held:
             yield from _tagged(pl.concat(held), tagging, stream, place, turn)
     except ANY as error:
-        yield _record(TAGGED, 0, 0, 0, 0, None, told(error))
+        yield record(TAGGED, 0, 0, 0, 0, None, told(error))
 
 
 def _tagged(
@@ -155,7 +155,7 @@ def _by_part(
     sizes = np.bincount(parts, minlength=len(numbers))
     ends, sorted_rows = np.cumsum(sizes), frame[order]
     filled = np.flatnonzero(sizes).tolist()
-    yield _records(
+    yield records(
         TAGGED,
         [int(numbers[part]) for part in filled],
         [place] * len(filled),
@@ -193,13 +193,20 @@ def solve(batches: "Iterable[pa.RecordBatch]", solving: Solving) -> "Iterator[pa
             _check_counted(frame.height, solving.counts[at])
             microdata = solving.cells.microdata(frame)
             figures = solving.work(at, microdata, solving.shared.of(f"cell {at}"))
-        yield _record(SOLVED, at, json.dumps(figures), None)
+        yield record(SOLVED, at, json.dumps(figures), None)
     except ANY as error:
-        yield _record(SOLVED, at, None, told(error))
+        yield record(SOLVED, at, None, told(error))
 
 
 def _read_order(piece: tuple[int, int, int, bytes]) -> tuple[int, int, int]:
     return piece[:3]
+
+
+def numbered(numbers: Mapping[int, int]) -> "pa.Table":
+    """The number of the merged cell that each is in, as ``NUMBERED`` says."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([records(NUMBERED, list(numbers), list(numbers.values()))])
 
 
 def _check_counted(rows: int, counted: int) -> None:
@@ -257,18 +264,3 @@ def _place() -> int:
     spark = sys.modules.get("pyspark")
     context = None if spark is None else spark.TaskContext.get()
     return 0 if context is None else int(context.partitionId())
-
-
-def _record(schema: str, *values: Any) -> "pa.RecordBatch":
-    return _records(schema, *([value] for value in values))
-
-
-def _records(schema: str, *columns: Sequence[Any]) -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    types = {"long": pa.int64(), "int": pa.int32(), "binary": pa.binary(), "string": pa.string()}
-    fields = [field.split() for field in schema.split(", ")]
-    made = [
-        pa.array(column, types[kind]) for (_, kind), column in zip(fields, columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(made, names=[name for name, _ in fields])

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function called in the workers of Spark, once for each of some numbers; and what is shared by all that
+runs there: its name, its silence, and how it fails.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from phalanx.engines.spark.faults import ANY, WorkerFault, raise_told, told
+from phalanx.engines.spark.records import record
+from phalanx.engines.spark.session import session
+from phalanx.errors import PhalanxError, ReleaseError, SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+CALLED: Final = "at long, result binary, fault string"
+_DESCRIPTION: Final = "spark.job.description"
+"""What Spark calls a job by, on its pages and in its records."""
+
+
+class Each(Protocol):
+    """Calls a function with every number, and gives what it returned, in their order."""
+
+    def __call__(self, work: Callable[[int], T], numbers: Iterable[int], /) -> Iterable[T]: ...
+
+
+@contextmanager
+def workers(master: str | None) -> Iterator[Each]:
+    """The workers of Spark, for functions that look at files which all of them see under the same
+    path.
+
+    Parameters
+    ----------
+    master : str, optional
+        Where Spark runs; by default in the session that is active, or on all processors here.
+
+    Yields
+    ------
+    Each
+        Calls a function there.
+
+    Raises
+    ------
+    ExtraError, PlanError
+        As ``session`` does.
+    """
+    with (
+        tempfile.TemporaryDirectory() as place,
+        session(Path(place), master) as spark,
+        refusing_spark("it was not checked"),
+    ):
+
+        def each(work: Callable[[int], T], numbers: Iterable[int]) -> Iterable[T]:
+            return call_each(spark, partial(_there, Path.cwd(), work), numbers, "check")
+
+        yield each
+
+
+def _there(folder: Path, work: Callable[[int], T], number: int) -> T:
+    """Work in the folder in which it was asked for, so that a path means what it means there."""
+    try:
+        with chdir(folder):
+            return work(number)
+    except FileNotFoundError as error:
+        raise ReleaseError(
+            f"the workers of Spark do not see {error.filename}; put the release into a folder that"
+            " all of them share."
+        ) from None
+
+
+def call_each(
+    spark: "SparkSession", work: Callable[[int], T], numbers: Iterable[int], name: str
+) -> list[T]:
+    """Call a function with every number, in workers.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Where.
+    work : Callable[[int], T]
+        What is called; it may be called twice with one number.
+    numbers : Iterable[int]
+        The numbers.
+    name : str
+        What Spark calls the stage.
+
+    Returns
+    -------
+    list[T]
+        What it gave, in their order.
+
+    Raises
+    ------
+    PhalanxError
+        What it raised of the first number of which it raised anything.
+    """
+    from pyspark.serializers import CPickleSerializer
+
+    asked = list(numbers)
+
+    def there(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        silenced()
+        return called(batches, work, asked)
+
+    # a data frame, and not what is older: its workers are those that have done all before
+    turns = spark.range(0, len(asked), 1, max(1, len(asked)))
+    with stage(spark, name):
+        records = turns.mapInArrow(there, CALLED).collect()
+    of_turn = {each["at"]: each for each in records}
+    if of_turn.keys() != set(range(len(asked))):
+        raise WorkerFault("calls were lost")
+    for at in range(len(asked)):
+        if fault := of_turn[at]["fault"]:
+            raise_told(fault)
+    results = CPickleSerializer()
+    return [results.loads(of_turn[at]["result"]) for at in range(len(asked))]
+
+
+def called(
+    batches: "Iterable[pa.RecordBatch]", work: Callable[[int], Any], asked: Sequence[int]
+) -> "Iterator[pa.RecordBatch]":
+    """Call a function with what is asked for in each of some turns; records as ``CALLED`` says."""
+    from pyspark.serializers import CPickleSerializer
+
+    results = CPickleSerializer()
+    for batch in batches:
+        for at in batch.column(0).to_pylist():
+            try:
+                yield record(CALLED, at, results.dumps(work(asked[at])), None)
+            except ANY as error:
+                yield record(CALLED, at, None, told(error))
+
+
+def silenced() -> None:
+    """Nothing that libraries write in a worker leaves it: they quote what they stumble over."""
+    import os
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+
+
+@contextmanager
+def stage(spark: "SparkSession", name: str) -> Iterator[None]:
+    """What Spark calls the jobs that are begun meanwhile, on its pages and in its records."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, f"phalanx: {name}")
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # None takes it away
+
+
+@contextmanager
+def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
+    """What Spark raises in many lines, which may quote what it read, is one sentence; ``so``: what
+    follows.
+    """
+    try:
+        yield
+    except (PhalanxError, OSError, WorkerFault, MemoryError):
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+            raise
+        condition = getattr(error, "getCondition", lambda: None)()
+        raise SourceError(
+            f"Spark stopped ({type(error).__name__}{f', {condition}' if condition else ''}); its log"
+            f" says more, and {so}."
+        ) from None
