@@ -29,7 +29,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest spark spark-demo pythons pythons-found lock audit fuzz kills mutants bench profile experiments tables losses judges peers nist oracle docs clean
+.PHONY: help demo test thorough quick seconds check format core lowest spark spark-demo spark-bench pythons pythons-found lock audit fuzz kills mutants bench profile experiments tables losses judges peers nist oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -78,6 +78,9 @@ spark: $(VENV)-spark/.made  ## the tests of Spark, in an environment of its own,
 spark-demo: $(VENV)-spark/.made  ## a table published on this machine, on Spark here, and on a cluster of two workers on loopback (ROWS=…)
 	@$(VENV)-spark/bin/python experiments/spark/demo.py --rows $(or $(ROWS),200000)
 
+spark-bench: $(VENV)-spark/.made  ## the local engine beside Spark, and each of its stages (SPARK_BENCH='--rows 1000000 10000000 --json FILE')
+	@$(VENV)-spark/bin/python benchmarks/spark.py $(SPARK_BENCH)
+
 pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYTHONS=…; some cases of each with BUDGET=100
 	@set -e; for python in $(PYTHONS); do \
 	  echo "== $$($$python --version)"; $(UV) venv --clear --python $$python $(VENV)-$@; \
@@ -107,7 +110,7 @@ mutants: $(VENV)/.locked  ## 300 small changes to what checks, remembers and acc
 
 bench: $(VENV)/.locked  ## speed and memory, beside the floor; the table of jobs as JSON, too, into jobs.json
 	@echo "== benchmarks/jobs.py"; $(BIN)/python benchmarks/jobs.py --json jobs.json
-	@set -e; for script in $(filter-out benchmarks/jobs.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(filter-out benchmarks/jobs.py benchmarks/spark.py,$(sort $(wildcard benchmarks/[a-z]*.py))); do echo "== $$script"; $(BIN)/python $$script; done
 
 profile: $(VENV)/.locked  ## where the processor's time goes in the jobs whose name holds JOB="mondrian, k"
 	@$(BIN)/python benchmarks/jobs.py --profile --only "$(JOB)"
