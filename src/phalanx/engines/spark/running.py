@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -38,6 +39,10 @@ _LEAST_ROWS: Final = 100_000
 """Smaller cells are not made so that all workers have one; they lose too much."""
 _EACH: Final = 2
 """So many cells for each worker, so that none waits long for the last one."""
+_SAMPLED: Final = 100
+"""So many rows at least, drawn by chance, tell where a cell ends, so that its size is about the one
+that was wanted.
+"""
 _SMALL: Final = 8
 """A cell of less than this part of its size is published with its neighbour."""
 _HASHES: Final = 2_000_000
@@ -207,7 +212,7 @@ class Running:
         if by == "chance":
             return Cells.by_chance(self.schema, self.rows, self.most)
         schema, rows, most = self.schema, self.rows, self.most
-        share, shared = sampled_share(rows), rng.shared()
+        share, shared = _drawn_share(rows, most), rng.shared()
 
         def look(batches: Iterable[Any]) -> Iterator[Any]:
             silenced()
@@ -274,6 +279,16 @@ class Running:
         from pyspark.sql import functions as f
 
         return self.frame.select(*(f.col("`" + name.replace("`", "``") + "`") for name in columns))
+
+
+def _drawn_share(rows: int, most: int) -> Fraction:
+    """The probability with which a row is in the sample that tells where cells of so many end; of a
+    table of many cells, more rows than would tell of a few.
+
+    >>> _drawn_share(10_000_000, 800_000), _drawn_share(10_000_000_000, 800_000)
+    (Fraction(1, 50), Fraction(1, 8000))
+    """
+    return max(sampled_share(rows), min(Fraction(1), Fraction(_SAMPLED, most)))
 
 
 def _solving(solving: tasks.Solving) -> Callable[[Any], Any]:
