@@ -110,7 +110,11 @@ def standalone(folder: Path, workers: int = 2):
         for process in reversed(started):
             process.terminate()
         for process in started:
-            process.wait()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
