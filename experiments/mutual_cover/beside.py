@@ -10,7 +10,8 @@ many quasi-identifiers of a row are others' values. Sums of salaries are asked a
 program asks: five attributes (its loop runs once more than the paper's four), of age and hours a
 comparison with a random value, of others one value. *theirs* is the authors' program rebuilt
 (theirs.py); *measured* what was measured on the program itself, once. *The paper's way* is its
-algorithm as we implement it.
+algorithm as we implement it, and *least cost* our tables of least cost (``outputs =
+"least-cost"``), both in l-diverse groups as in the paper; *ours* the default, which has no l.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from census import (
     Cover,
     Floats,
     Ints,
+    Ours,
     PaperCover,
     attacked,
     disclosures,
@@ -54,20 +56,18 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # charts.py stands th
 import charts
 
 L, THEIRS = 10, 6
-PAPER: dict[str, Any] = {"of": PaperCover, "grouping": "mondrian"}
-MOST = (4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
+PAPER: dict[str, Any] = {"of": PaperCover, "grouping": "mondrian", "l": L}
+MOST = (2, 3, 4, 5, 6, 8, 10, 15, 20)
 """1/delta of our frontier."""
-OF_PAPER, OF_AFTERWARDS = (5, 6, 7, 8, 10), (4, 5, 6, 7, 8, 10, 12, 15)
-AFTERWARDS: dict[str, Any] = {"of": PaperCover}
+OF_PAPER, OF_LEAST = (5, 6, 7, 8, 10), (4, 5, 6, 8, 10, 15)
+LEAST: dict[str, Any] = {"of": Cover, "l": L}
 OTHERS: dict[str, dict[str, Any]] = {
-    "ours, 1/6, the paper's groups": {"delta": "1/6", "grouping": "mondrian"},
+    "ours, 1/3, two values changed": {"delta": "1/3", "changes": 2},
     "ours, 1/6, two values changed": {"delta": "1/6", "changes": 2},
-    "ours, 1/6, groups of 20": {"delta": "1/6", "k": 20},
-    "ours, 1/10, groups of 40": {"delta": "1/10", "k": 40},
-    "ours, 1/6, l = 12": {"delta": "1/6", "l": 12},
-    "ours, 1/6, distinct": {"delta": "1/6", "diversity": "distinct"},
-    "ours, 1/8, distinct": {"delta": "1/8", "diversity": "distinct"},
-    "ours, 1/10, distinct": {"delta": "1/10", "diversity": "distinct"},
+    "ours, 1/3, groups of 6": {"delta": "1/3", "k": 6},
+    "ours, 1/6, the paper's groups": {"delta": "1/6", "grouping": "mondrian"},
+    "least cost, 1/6, two values changed": LEAST | {"delta": "1/6", "changes": 2},
+    "least cost, 1/6, groups of 20": LEAST | {"delta": "1/6", "k": 20},
 }
 MEASURED = {
     "identity": {"0.3": 0.0062, "0.5": 0.0152, "0.8": 0.0221, "1": 0.0},
@@ -190,8 +190,9 @@ class Beside:
             omniscient,
         )
 
-    def ours(self, **parameters: Any) -> Found:
-        method = parameters.pop("of", Cover)(**({"l": L} | parameters))
+    def ours(self, **given: Any) -> Found:
+        parameters = dict(given)
+        method = parameters.pop("of", Ours)(**parameters)
         drafts = (publish(method, seed) for seed in range(1, self.runs + 1))
         return self.found(
             ((rows_of(d), d.form, d.groups, d.evidence) for d in drafts), method.parameters()
@@ -279,10 +280,8 @@ class Beside:
         found |= {f"the paper's way, 1/{most}": f for most, f in self.paper.items()} | {
             f"ours, 1/{most}": f for most, f in self.frontier.items()
         }
-        self.afterwards = {
-            most: self.ours(delta=f"1/{most}", **AFTERWARDS) for most in OF_AFTERWARDS
-        }
-        found |= {f"ours, 1/{most}, changed afterwards": f for most, f in self.afterwards.items()}
+        self.least = {most: self.ours(delta=f"1/{most}", **LEAST) for most in OF_LEAST}
+        found |= {f"least cost, 1/{most}": f for most, f in self.least.items()}
         found |= {name: self.ours(**parameters) for name, parameters in OTHERS.items()}
         self.named = found
         rows = [[name, *f.row()] for name, f in found.items()]
@@ -360,32 +359,26 @@ class Beside:
             rows,
         )
         rows = []
-        for name, f in (
-            (f"theirs, 1/{THEIRS}", self.theirs),
-            *((f"the paper's way, 1/{m}", f) for m, f in self.paper.items()),
-        ):
-            for way, frontier in (
-                ("ours", self.frontier),
-                ("ours, changed afterwards", self.afterwards),
+        for who, of in (("informed", _informed), ("omniscient", _omniscient)):
+            for name, f in (
+                (f"theirs, 1/{THEIRS}", self.theirs),
+                *((f"the paper's way, 1/{m}", f) for m, f in self.paper.items()),
             ):
-                most = _needed(frontier, _informed, _informed(f))
-                rows.append(
-                    [
-                        name,
-                        f"{f.informed.identity:.3f}",
-                        way,
-                        *_less(frontier, most, (f.cost, f.mean, f.median)),
-                    ]
-                )
+                if (disclosed := of(f)) is None:
+                    continue
+                for way, frontier in (("ours", self.frontier), ("least cost", self.least)):
+                    most = _needed(frontier, of, disclosed)
+                    its = _less(frontier, most, (f.cost, f.mean, f.median))
+                    rows.append([name, f"{who}, {disclosed / 1000:.3f}", way, *its])
         show(
-            "The same at equal identity disclosure to the informed adversary",
-            ["beside", "informed", "with", *header[2:]],
+            "The same at equal identity disclosure to who knows more",
+            ["beside", "to", "with", *header[2:]],
             rows,
         )
 
     def couplings(self) -> None:
         """Pairs of attributes before and after, by how attributes were drawn together."""
-        method = Cover(delta=f"1/{THEIRS}", l=L)
+        method = Ours(delta=f"1/{THEIRS}")
         tables = solved(method)
         rng = np.random.default_rng(3)
         orders = [rng.permutation(len(QUASI)) for _ in range(20)]
@@ -420,7 +413,7 @@ class Beside:
             )
         for name in (
             f"ours, 1/{THEIRS}, the paper's groups",
-            f"ours, 1/{THEIRS}, changed afterwards",
+            f"least cost, 1/{THEIRS}",
             f"the paper's way, 1/{THEIRS}",
             f"theirs, 1/{THEIRS}",
         ):
@@ -496,23 +489,25 @@ class Beside:
         for across, of in (
             ("linkage, P = 0.7, thousandths", _linked),
             ("informed, thousandths", _informed),
+            ("omniscient, thousandths", _omniscient),
         ):
             for what, title in (("cost", "cost a row"), ("median", "median error of sums")):
                 ways = {
-                    "ours, delta = 1/4 to 1/30": self.frontier.values(),
-                    "ours, changed afterwards, 1/4 to 1/15": self.afterwards.values(),
+                    "ours, delta = 1/2 to 1/20": self.frontier.values(),
+                    "least cost, delta = 1/4 to 1/15": self.least.values(),
                     "the paper's way, delta = 1/5 to 1/10": self.paper.values(),
                     f"the authors' program, rebuilt, delta = 1/{THEIRS}": [self.theirs],
                 }
                 series = {
                     name: charts.line([of(f) for f in by], [getattr(f, what) for f in by])
                     for name, by in ways.items()
+                    if all(of(f) is not None for f in by)
                 }
                 panels.append(charts.Panel(title, f"identity disclosure: {across}", series))
         charts.draw(self.plots / "frontier.svg", panels, columns=2)
 
 
-def _needed(frontier: Frontier, of: Callable[[Found], float], disclosed: float) -> float:
+def _needed(frontier: Frontier, of: Callable[[Found], Any], disclosed: float) -> float:
     """1/delta with which a frontier discloses so much; its least where that discloses less, none
     where its greatest discloses more.
     """
@@ -544,6 +539,11 @@ def _linked(found: Found) -> float:
 
 def _informed(found: Found) -> float:
     return 1000 * float(found.informed.identity)
+
+
+def _omniscient(found: Found) -> float | None:
+    """None of the authors' program, whose tables are not known."""
+    return None if found.omniscient is None else 1000 * float(found.omniscient.identity)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from phalanx.exact import Number, exact, plain
 from phalanx.methods.base import Draft, Memory, Method
 from phalanx.methods.mondrian.method import Diversity, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts
-from phalanx.methods.mutual_cover.method import MutualCover
+from phalanx.methods.mutual_cover.method import MutualCover, Outputs
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
@@ -78,10 +78,11 @@ def publish(method: Method, seed: int) -> Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Diverse(MutualCover):
-    """Mutual cover in groups whose sensitive values are diverse, as in the paper. No option of the
-    method, as it protects nothing (``known_method.py``).
+    """Mutual cover in groups whose sensitive values are diverse, with tables of least cost, as in
+    the paper. No option of the method, as it protects nothing (``known_method.py``).
     """
 
+    outputs: Outputs = "least-cost"
     l: Number = 10
     diversity: Diversity = "frequency"
 
@@ -101,8 +102,8 @@ class Diverse(MutualCover):
         return super().parameters() | {"l": plain(self.l), "diversity": self.diversity}
 
 
-class Cover(Diverse):
-    """Mutual cover that solves its tables once for all drafts: they follow from the table and the
+class Ours(MutualCover):
+    """Mutual cover that makes its tables once for all drafts: they follow from the table and the
     parameters, and nothing of them is random.
     """
 
@@ -110,11 +111,15 @@ class Cover(Diverse):
         return _Solved(str(self.parameters()), super()._maker(microdata, distances))
 
 
+class Cover(Diverse, Ours):
+    """The same in diverse groups, with tables of least cost."""
+
+
 class PaperCover(Cover, PapersWay):
     """The same by the paper's Algorithms 1 and 2."""
 
 
-def solved(method: Cover) -> Tables:
+def solved(method: Ours) -> Tables:
     """The tables that drafts by a method are drawn from."""
     publish(method, 1)
     return _TABLES[str(method.parameters())]

@@ -167,11 +167,12 @@ def cases() -> Iterator[tuple[str, str, Sequence[int], str, Inferred]]:
     inferred).
     """
     for ages, values, delta in _TABLES:
-        asked: dict[str, Any] = {"delta": delta}
+        asked: dict[str, Any] = {"delta": delta, "outputs": "least-cost"}
         for way, method, ask_covers in (
             ("of groups", Diverse(**asked, l=2), False),
             ("of covers, else refused", MutualCover(**asked), True),
             ("not asked", MutualCover(**asked), False),
+            ("not asked, alike", MutualCover(delta=delta), False),
         ):
             yield (
                 way,

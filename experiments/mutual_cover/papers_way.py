@@ -27,7 +27,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.methods.base import Draft, Memory
-from phalanx.methods.mutual_cover.method import MutualCover, drawn_codes
+from phalanx.methods.mutual_cover.method import Grouping, MutualCover, Outputs, drawn_codes
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables, rounded
 from phalanx.methods.mutual_cover.problems import Layout
 from phalanx.methods.mutual_cover.program import solve
@@ -74,6 +74,9 @@ class Apart(Maker):
 @dataclass(frozen=True, kw_only=True)
 class PapersWay(MutualCover):
     """Mutual cover by the paper's Algorithms 1 and 2."""
+
+    grouping: Grouping = "mondrian"
+    outputs: Outputs = "least-cost"
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._refuse(microdata)

@@ -213,7 +213,7 @@ def test_nobody_is_asked_where_nobody_answers(ward) -> None:
             (("--for", "public"), {"name": "mondrian", "k": 12, "l": 2}),
             (
                 ("--looks-original", "--for", "internal"),
-                {"name": "mutual-cover", "delta": "1/3", "bounds": {"informed": "1/3"}},
+                {"name": "mutual-cover", "delta": "1/3", "bounds": {"omniscient": "1/3"}},
             ),
         ]
     ):

@@ -179,5 +179,5 @@ def test_what_is_proposed_publishes(tmp_path, table, changes, looks_original, re
 def test_the_rate_at_which_rows_are_found_stands_before_delta() -> None:
     """Delta invites being read as that rate, which is what is bounded first."""
     text = proposed("whole", changes=Changes("no"), looks_original=True, receiver=Receiver.partner)
-    assert 0 < text.index("bounds = { informed") < text.index("\ndelta = ")
+    assert 0 < text.index("bounds = { omniscient") < text.index("\ndelta = ")
     assert "it bounds no rate at which rows are found" in text

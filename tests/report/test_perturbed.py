@@ -217,11 +217,11 @@ def test_adversaries_stand_side_by_side(tmp_path):
     )
     assert (
         "it is the least to expect" in page.text
-        and "judge the release by this adversary" in page.text
+        and "judge the release by this adversary" not in page.text
     )
     assert (
         "Some of the persons were drawn" in page.text
-        and "rows named by an informed adversary 0%" in page.text
+        and "rows named by the strongest adversary 25.0%" in page.text
     )
     assert "img" not in page.tags and page.open == []
     everybody = page_of(tmp_path / "page.html", made[0], found[1:])
@@ -257,7 +257,7 @@ def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
 
 @pytest.mark.parametrize(("share", "told"), [(0.2501, True), (0.25, False)])
 def test_rows_that_can_be_recognised_are_warned_of(tmp_path, share, told):
-    """How many rows the informed adversary finds stands before what delta means, as a warning where
+    """How many rows the strongest adversary finds stands before what delta means, as a warning where
     it is more than delta.
     """
     made, _, _ = publish(tmp_path)
@@ -274,18 +274,18 @@ def test_what_the_plan_allows_is_told(tmp_path):
     """Beside an adversary that the plan bounds stands how much it may name, and nobody is warned of
     what was allowed: it is said.
     """
-    made, _, _ = publish(tmp_path, bounds={"informed": "4/5"})
+    made, _, _ = publish(tmp_path, bounds={"omniscient": "4/5"})
     page = page_of(
         tmp_path / "page.html",
         made[0],
-        [Found(name, "x", 60, (0.7, (0, 1)), None) for name in ("informed", "omniscient")],
+        [Found(name, "x", 60, (0.7, (0, 1)), None) for name in ("omniscient", "informed")],
     )
     assert (
         "judge the release by this adversary. The plan allows it to name 4/5 of the rows."
         in page.text
     )
     assert page.text.count("The plan allows it") == 1
-    assert "names the right row for 70.0% of the persons. The plan allows 4/5." in page.text
+    assert "names the right row for 70.0% of the persons. The plan allows omniscient 4/5." in page.text
     assert "Rows can be recognised" not in page.text
 
 

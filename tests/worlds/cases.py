@@ -904,7 +904,7 @@ def mutual_cover() -> Iterable[Case]:
     for more in (
         {"grouping": "cost"},
         {"grouping": "mondrian"},
-        {"outputs": "alike"},
+        {"outputs": "least-cost"},
         {"k": 3, "keep_tables": True},
         {"distances": {"q0": "l1"}},
         {"distances": {"q0": "equal"}},

@@ -120,9 +120,7 @@ class Adversary(Protocol):
     whom it stands for, for the report;
     ``exposes``, what a guarantee must hide so that it is a breach if it is certain of a person,
     ``values`` (of anybody who does not say it), ``records``, or nothing, and ``no_breach``, why it
-    is none where no guarantee does; ``knows_method``, whether it replays the method;
-    ``public_knowledge``, whether it knows no more than anyone can, who then has a sentence at
-    the top of a report.
+    is none where no guarantee does; ``knows_method``, whether it replays the method.
     """
 
     question: ClassVar[str]

@@ -205,8 +205,7 @@ class Limited(Protocol):
         """What anyone who hands out this release must know, as (headline, sentence).
 
         ``earlier`` are the manifests of the releases before it; ``reidentified`` is the share of
-        persons whose row an adversary names who knows how the release was made, where that was
-        measured.
+        persons whose row the adversary names who names most, where that was measured.
         """
 
 

@@ -127,10 +127,10 @@ def _as_original(
         return [
             "# Published once, and it must look like the original: every quasi-identifier could be",
             "# another person's. What is sensitive is published with its person's row, and rows can",
-            f"# be found, at most 1 in {k} by who knows the release; {receiver} receives it.",
+            f"# be found, at most 1 in {k} by the strongest adversary; {receiver} receives it.",
             "# It needs phalanx[mutual-cover].",
             'name = "mutual-cover"',
-            f'bounds = {{ informed = "1/{k}" }}',
+            f'bounds = {{ omniscient = "1/{k}" }}',
             f'delta = "1/{k}"  # of one published value; it bounds no rate at which rows are found',
         ]
     if sensitive is None or several:

@@ -149,12 +149,11 @@ def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
     return list(by_reason.items())
 
 
-def by_public_knowledge(attacks: Sequence[Disclosure]) -> float | None:
-    """The share of persons whose row an adversary names who knows what anyone can know; None
-    where none such attacked.
+def most_named(attacks: Sequence[Disclosure]) -> float | None:
+    """The share of persons whose row the adversary names who names most; None where none
+    attacked.
     """
-    shares = (each.named_rightly[0] for each in attacks if _of(each.adversary, "public_knowledge"))
-    return next(shares, None)
+    return max((each.named_rightly[0] for each in attacks), default=None)
 
 
 def _of(adversary: str, what: str) -> Any:

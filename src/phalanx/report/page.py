@@ -20,7 +20,7 @@ from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest
 from phalanx.report import headlines, pictures, promises
-from phalanx.report.adversaries import Disclosure, Question, by_public_knowledge, reasons, told
+from phalanx.report.adversaries import Disclosure, Question, most_named, reasons, told
 from phalanx.report.charts import Bars
 from phalanx.report.classes import THRESHOLDS, Classes
 from phalanx.report.correlations import Correlations
@@ -147,7 +147,7 @@ def render(
             manifest,
             [r.manifest for r in ordered[:-1]],
             suppressed_values=sum(taken_out.values()),
-            reidentified=by_public_knowledge(adversaries),
+            reidentified=most_named(adversaries),
         ),
         known_method=promises.KNOWN_METHOD,
         settings=promises.settings(
@@ -170,7 +170,7 @@ def render(
         intervals=intervals,
         repeated=_repeated(form),
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
-        by_informed=by_public_knowledge(adversaries),
+        most_named=most_named(adversaries),
         answers=[(answer, reasons(answer, form.kind)) for answer in answers],
         correlations=_matrix(Correlations.of(form)) if form.together() else None,
         charts=_charts(figures, place),

@@ -162,8 +162,8 @@ def warnings(
     """What a publisher must know before they hand the release out, as (headline, sentence).
 
     ``earlier`` are the manifests of the releases before it, ``suppressed_values`` is how many
-    values were taken out of its rows, and ``reidentified`` the share of persons whose row an
-    adversary names who knows how the release was made, where that was measured.
+    values were taken out of its rows, and ``reidentified`` the share of persons whose row the
+    adversary names who names most, where that was measured.
     """
     warnings_shown = []
     if manifest.not_for_publication:

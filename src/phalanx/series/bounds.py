@@ -28,7 +28,7 @@ _SAMPLE: Final = 2000
 def disclosed(
     release: Release, evidence: Evidence, bounds: Mapping[str, Number]
 ) -> list[Disclosed]:
-    """What three adversaries find out of a perturbed release, the one who knows least first;
+    """What three adversaries find out of a perturbed release, the one who knows most first;
     nothing of other releases, whose promises say it all.
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
@@ -39,12 +39,11 @@ def disclosed(
         return []
     linked = Linkage(sample=_SAMPLE).attack([release], evidence)
     best = max((linked.at(p) for p in P_MATCH), key=_identity)
+    omniscient = Omniscient() if "omniscient" in bounds else made("omniscient")
     return [
-        best,
+        omniscient.attack([release], evidence),
         Informed(sample=_SAMPLE).attack([release], evidence),
-        (Omniscient() if "omniscient" in bounds else made("omniscient")).attack(
-            [release], evidence
-        ),
+        best,
     ]
 
 

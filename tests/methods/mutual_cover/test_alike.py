@@ -166,7 +166,7 @@ def test_rows_that_cannot_change_are_refused():
     with pytest.raises(MethodError, match=r"^not even all rows together can all change"):
         publish(simple([(1, 1, "flu")] * 7 + [(2, 1, "flu")]), delta="1/4", outputs="alike")
     with pytest.raises(
-        PlanError, match=r"outputs = 'even' is not known; use least-cost or alike\."
+        PlanError, match=r"outputs = 'even' is not known; use alike or least-cost\."
     ):
         MutualCover(delta="1/4", outputs="even")
     assert MutualCover(delta="1/4", outputs="alike").parameters()["outputs"] == "alike"

@@ -155,6 +155,28 @@ def may_stay(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def more_than_delta(patch: pytest.MonkeyPatch) -> None:
+    """Each of a group publishes the value of the next one."""
+
+    def next_one(units: Any, problems: Problems, *_: Any) -> Any:
+        for p in range(len(problems)):
+            cells = problems.part(units, p)
+            whole = cells[0].sum()
+            cells[:] = whole * np.roll(np.eye(len(cells), dtype=np.int64), 1, axis=1)
+        return units
+
+    around(patch, output_tables, "rounded", next_one)
+
+
+def none_turned(patch: pytest.MonkeyPatch) -> None:
+    """Values are published as often as they occur in a group, by those who have them, too."""
+    real = output_tables.alike
+    patch.setattr(output_tables, "alike", lambda layout, delta, _: real(layout, delta, 0))
+    patch.setattr(
+        output_tables, "_stay", lambda layout, *_: np.zeros(layout.groups, dtype=np.bool_)
+    )
+
+
 def others_illnesses(patch: pytest.MonkeyPatch) -> None:
     """Each row gets the illness of the row after it, so that all are as frequent as before."""
 
@@ -187,9 +209,19 @@ BROKEN: dict[str, tuple[Break, dict[str, Any], str]] = {
     "nobody changes": (all_as_they_were, {}, "changed rows"),
     "one row as it was": (one_as_it_was, {}, "changed rows"),
     "a value of another group": (of_another_group, {}, "drawing"),
-    "one unit more than delta": (one_unit_more, {}, "delta-probability"),
+    "one unit more than delta": (
+        one_unit_more,
+        {"outputs": "least-cost"},
+        "delta-probability",
+    ),
+    "alike, more than delta": (more_than_delta, {}, "delta-probability"),
+    "alike, and none is turned": (none_turned, {"changes": 2}, "changed rows|drawing"),
     "a row of a table too long": (a_row_too_long, {}, "random output tables"),
-    "tables by which some may stay": (may_stay, {"changes": 2}, "changed rows|drawing"),
+    "tables by which some may stay": (
+        may_stay,
+        {"changes": 2, "outputs": "least-cost"},
+        "changed rows|drawing",
+    ),
     "others' illnesses": (others_illnesses, {}, "truth"),
     "an illness of nobody": (an_illness_of_nobody, {}, "values of the original"),
 }

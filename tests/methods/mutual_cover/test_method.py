@@ -77,7 +77,8 @@ WAYS = [
     {"delta": "1/6"},
     {"delta": "1/6", "grouping": "mondrian"},
     {"delta": "0.23", "changes": 2},
-    {"delta": "1/3", "changes": 3},
+    {"delta": "1/3", "changes": 3, "outputs": "least-cost"},
+    {"delta": "1/6", "outputs": "least-cost"},
     {"delta": 1},
     {"delta": "1/200"},
     {"delta": "1/5", "k": 30},
@@ -148,7 +149,7 @@ def test_groups_that_cannot_change_are_widened():
     microdata = simple(rows)
     for parameters in (
         {"delta": "1/4"},
-        {"delta": "1/4", "changes": 2},
+        {"delta": "1/4", "changes": 2, "outputs": "least-cost"},
     ):
         draft = publish(microdata, **parameters)
         least = parameters.get("changes", 1)
@@ -190,7 +191,8 @@ def test_a_single_attribute(name):
         quasi=[name],
         hierarchies={"job": JOBS} if name == "job" else {},
     )
-    draft, method = publish(microdata, delta="1/3"), MutualCover(delta="1/3")
+    asked = {"delta": "1/3", "outputs": "least-cost" if name in ("sex", "job") else "alike"}
+    draft, method = publish(microdata, **asked), MutualCover(**asked)
     assert slowly(draft, microdata, method) == 1
     assert draft.form.table[name].dtype == patients()[name].dtype
     few = encoded(
@@ -294,13 +296,14 @@ def test_what_the_manifest_shows():
         },
     )
     assert method.parameters() == {
-        "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "changes": 1,
+        "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "outputs": "alike", "changes": 1,
         "distances": {"age": "l1", "sex": "matrix"},
     }  # fmt: skip
     assert MutualCover(delta=1).parameters() == {
         "name": "mutual-cover",
         "delta": 1,
         "grouping": "cost",
+        "outputs": "alike",
         "changes": 1,
     }
 
@@ -359,6 +362,7 @@ def asked(draw):
         ),
         "changes": draw(st.integers(1, 3)),
         "grouping": draw(st.sampled_from(["cost", "mondrian"])),
+        "outputs": draw(st.sampled_from(["alike", "least-cost"])),
         "keep_tables": draw(st.booleans()),
     }
     return frame.drop(QUASI[d:]), QUASI[:d], parameters

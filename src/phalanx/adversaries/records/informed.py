@@ -88,10 +88,9 @@ class Informed:
         " much"
     )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
-    public_knowledge: ClassVar[bool] = True
     stands_for: ClassVar[str] = (
         "The release folder says by which method it was made, so an adversary who has the folder"
-        " and knows a person's quasi-identifiers can do this: judge the release by this adversary."
+        " and knows a person's quasi-identifiers can do this."
     )
 
     sample: int | None = field(

@@ -142,7 +142,7 @@ class Omniscient:
         "Has what the publisher keeps private, and weighs every possibility. An adversary who"
         " knows the quasi-identifiers of all persons in the table comes near to it, as groups are"
         " cut by a public rule. No adversary who knows no more about the people themselves finds"
-        " out more from this release alone."
+        " out more from this release alone: judge the release by this adversary."
     )
 
     sample: int | None = field(

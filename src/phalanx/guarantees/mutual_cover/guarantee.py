@@ -135,11 +135,12 @@ class MutualCover:
         if reidentified is None:
             return
         measured = (
-            "An adversary who knows a person's quasi-identifiers, and how this release was made,"
-            f" names the right row for {percent(reidentified)} of the persons."
+            "The strongest adversary that was played, who knows the quasi-identifiers of all persons"
+            f" and how this release was made, names the right row for {percent(reidentified)} of"
+            " the persons."
         )
-        allowed = manifest.method.get("bounds", {}).get("informed")
-        if allowed is not None:
+        if bounds := manifest.method.get("bounds", {}):
+            allowed = " and ".join(f"{name} {share}" for name, share in bounds.items())
             yield "How many rows are found", f"{measured} The plan allows {allowed}."
         elif reidentified <= exact(self.delta, "delta"):
             yield "How many rows are found", f"{measured} Delta does not bound this."

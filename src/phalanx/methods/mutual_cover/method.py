@@ -24,8 +24,10 @@ from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, LooksBack, Memory, Offer
 from phalanx.methods.mondrian.method import Mondrian, partition
+from phalanx.methods.mutual_cover.exchanges import exchanged
 from phalanx.methods.mutual_cover.kernels import alike_cuts, cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
+from phalanx.methods.mutual_cover.kernels.exchanges import Asked
 from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.methods.not_applicable import grouped_apart, rows_apart
@@ -34,7 +36,7 @@ from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb
 
 Grouping = Literal["cost", "mondrian"]
-Outputs = Literal["least-cost", "alike"]
+Outputs = Literal["alike", "least-cost"]
 
 _ADVERSARIES: Final = ("informed", "omniscient")
 """Whom a plan can bound."""
@@ -76,7 +78,7 @@ class MutualCover:
     Examples
     --------
     >>> MutualCover(delta="1/6").parameters()
-    {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'changes': 1}
+    {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'outputs': 'alike', 'changes': 1}
     """
 
     name: ClassVar[str] = "mutual-cover"
@@ -108,10 +110,10 @@ class MutualCover:
     """``cost``: of all cuts the one after which both sides will have to change least; ``mondrian``:
     the widest attribute is cut, as in the paper.
     """
-    outputs: Outputs = "least-cost"
-    """``least-cost``: tables that keep values near, as in the paper; ``alike``: all of a group
-    publish a value alike, as often as it occurs there, so that rows tell little of whose they are
-    and counts stay.
+    outputs: Outputs = "alike"
+    """``alike``: all of a group publish a value alike, as often as it occurs there, so that rows
+    tell little of whose they are and counts stay; ``least-cost``: tables that keep values near, as
+    in the paper.
     """
     changes: int = 1
     """On how many quasi-identifiers a row differs from its own, at least."""
@@ -144,7 +146,7 @@ class MutualCover:
             raise PlanError(f"[method] grouping = {self.grouping!r} is not known{hint}")
         if self.outputs not in (known := get_args(Outputs)):
             near = did_you_mean(self.outputs, known) if isinstance(self.outputs, str) else ""
-            hint = near or "; use least-cost or alike."
+            hint = near or "; use alike or least-cost."
             raise PlanError(f"[method] outputs = {self.outputs!r} is not known{hint}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(
@@ -267,9 +269,11 @@ class MutualCover:
         settings: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
         if self.k > 1:
             settings["k"] = self.k
-        settings |= {"grouping": self.grouping, "changes": self.changes}
-        if self.outputs != "least-cost":
-            settings["outputs"] = self.outputs
+        settings |= {
+            "grouping": self.grouping,
+            "outputs": self.outputs,
+            "changes": self.changes,
+        }
         if self.bounds:
             settings["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
         if self.distances:
@@ -296,19 +300,16 @@ class MutualCover:
         """The group of every row, 0 .. g-1, shape (n,)."""
         if self.grouping == "mondrian":
             return partition(self._mondrian, microdata.quasi, None)
-        window = math.ceil(1 / exact(self.delta, "delta"))
+        window, alike = math.ceil(1 / exact(self.delta, "delta")), self.outputs == "alike"
         cutter = (
             partial(alike_cuts.cut, self.changes, window)
-            if self.outputs == "alike"
+            if alike
             else partial(cover_cuts.cut, window)
         )
-        return partition(
-            self._mondrian,
-            microdata.quasi,
-            None,
-            cutter=cutter,
-            places=[distance.line for distance in distances],
-        )
+        places = [distance.line for distance in distances]
+        group = partition(self._mondrian, microdata.quasi, None, cutter=cutter, places=places)
+        asked = Asked(self._mondrian.k, window, self.changes)
+        return exchanged(microdata.quasi, distances, group, asked) if alike else group
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
         return Maker(

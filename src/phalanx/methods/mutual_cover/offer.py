@@ -18,9 +18,10 @@ OFFER: Final = Offer(
     tried={"delta": ("1/3", "1/5", "1/10")},
     compiled_by=(
         {"delta": 0.5},
-        {"delta": 0.5, "grouping": "mondrian", "changes": 2},
-        {"delta": 0.4, "k": 4, "changes": 2},
-        {"delta": 0.5, "outputs": "alike"},
-        {"delta": 0.5, "k": 250},  # one group with so many values that it is solved in turns
+        {"delta": 0.5, "outputs": "least-cost"},
+        {"delta": 0.5, "grouping": "mondrian", "outputs": "least-cost", "changes": 2},
+        {"delta": 0.4, "k": 4, "outputs": "least-cost", "changes": 2},
+        # one group with so many values that it is solved in turns
+        {"delta": 0.5, "k": 250, "outputs": "least-cost"},
     ),
 )

@@ -151,7 +151,8 @@ class Maker:
         """Per group: solve, round; and which groups have no tables."""
         if self.alike:
             table, bad = alike(layout, self.delta, self.changes)
-            return rounded(layout.problems, table, self.delta, denominator), bad
+            units = rounded(layout.problems, table, self.delta, denominator)
+            return units, bad | _stay(layout, units, self.changes, denominator)
         units, _, _, bad = units_of(layout, self.delta, self.changes, denominator)
         return units, bad
 
@@ -183,9 +184,18 @@ def units_of(
     without = layout.cells(np.flatnonzero(bad))
     table[without] = alone.cells(problems)[without]  # so that all can be rounded
     units = rounded(problems, table, delta, denominator)
+    return units, cost, bound, bad | _stay(layout, units, changes, denominator)
+
+
+def _stay(layout: Layout, units: Ints, changes: int, denominator: int) -> Bools:
+    """In which groups the own values of some tuple have more than d - ``changes`` rows together."""
+    types, first = layout.types
+    of_type, bad = np.repeat(np.arange(layout.groups), np.diff(first)), np.zeros(
+        layout.groups, np.bool_
+    )
     stays = layout.stays(units, types, layout.tables[of_type]).sum(axis=1)
-    bad[of_type[stays > most * denominator]] = True
-    return units, cost, bound, bad
+    bad[of_type[stays > (layout.attributes - changes) * denominator]] = True
+    return bad
 
 
 def rounded(problems: Problems, probabilities: Floats, delta: Fraction, denominator: int) -> Ints:
@@ -256,8 +266,8 @@ def widened(group: Ints, bad: Bools, places: Floats, part: Ints | None = None) -
         if np.isinf(min(before, after)):
             raise MethodError(
                 f"not even all {'such rows' if part_of.any() else 'rows'} together can all change:"
-                " their values differ too little; ask for fewer changes, raise delta, or add"
-                " quasi-identifiers."
+                " their values differ too little; ask for fewer changes, raise delta, add"
+                ' quasi-identifiers, or ask for outputs = "least-cost".'
             )
         joined[b - 1 if before <= after else b] = True
     label: Ints = np.concatenate([[0], np.cumsum(~joined)])[group]
