@@ -99,7 +99,7 @@ def plans() -> list[Path]:
 def named(plan: Path) -> str:
     """What a plan's draw is called in the table: the method, and what is promised."""
     method = tomllib.loads(plan.read_text(encoding="utf-8"))["method"]
-    said = {"k", "l", "m", "delta", "epsilon", "protect"} - (
+    said = {"k", "l", "m", "delta", "epsilon", "protect", "outputs"} - (
         {"delta"} if "epsilon" in method else set()
     )
     values = [f"{key} = {value}" for key, value in method.items() if key in said]

@@ -23,6 +23,7 @@ from census import Diverse
 from known_method import AGES, HALF, draws, inferred, published
 
 OURS, DIVERSE = MutualCover(delta=HALF), Diverse(delta=HALF, l=2)
+LEAST = replace(OURS, outputs="least-cost")
 
 
 def worlds(values):
@@ -46,7 +47,7 @@ def test_sensitive_values_have_no_influence_on_the_tables():
     """Whatever they are, groups and tables are the same; in groups that are made diverse they are
     not, which this must catch.
     """
-    for ours in (OURS, replace(OURS, outputs="alike")):
+    for ours in (OURS, LEAST):
         assert len({str(published(ours, AGES, world)) for world in worlds("aabbcc")}) == 1
     assert len({str(published(DIVERSE, AGES, world)) for world in worlds("aabbcc")}) > 1
 
@@ -75,11 +76,13 @@ def test_all_rows_tell_more_than_one_value():
 
 
 def test_where_nothing_more_is_told():
-    """Two pairs that trade their ages with certainty: everybody's value and every row's person stay
-    at 1/2, so that the oracle does not cry at everything.
+    """Tables of least cost are two pairs that trade their ages with certainty: everybody's value
+    and every row's person stay at 1/2, so that the oracle does not cry at everything.
     """
-    found = inferred(OURS, AGES[:4], "abcd", Fraction(2), HALF)
+    found = inferred(LEAST, AGES[:4], "abcd", Fraction(2), HALF)
     assert (found.value, found.above, found.stems, found.beyond) == (HALF, 0, HALF, 0)
+    alike = inferred(OURS, AGES[:4], "abcd", Fraction(2), HALF)
+    assert (alike.stems, alike.beyond < Fraction(1, 4)) == (1, True)  # which is told as it is
 
 
 def test_the_table_of_the_document():
@@ -87,8 +90,9 @@ def test_the_table_of_the_document():
     ran = run_script("mutual_cover/known_method.py", data=None)
     assert ran.returncode == 0, ran.stderr
     ((_, rows),) = tables_of(ran.stdout).items()
-    assert len(rows) == 18 and [row[3] for row in rows[:3]] == [
+    assert len(rows) == 24 and [row[3] for row in rows[:4]] == [
         "of groups",
         "of covers, else refused",
         "not asked",
+        "not asked, alike",
     ]

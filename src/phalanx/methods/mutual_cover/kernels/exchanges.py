@@ -216,6 +216,17 @@ def _best(
 
 
 @_kernel
+def _is_new(groups: Groups, i: int, near: Ints, changed: Ints, looked: int) -> bool:
+    """Whether the group of row i, or one of those of the rows ``near``, has ``changed`` after the
+    step in which the row was ``looked`` at.
+    """
+    new: bool = changed[groups.of[i]] > looked
+    for j in near:
+        new = new or changed[groups.of[j]] > looked
+    return new
+
+
+@_kernel
 def exchange(asked: Asked, rows: Rows, groups: Groups, blocks: Ints, which: Ints) -> None:
     """Exchange rows between the ``groups`` of each of the blocks ``which``, in place.
 
@@ -231,21 +242,22 @@ def exchange(asked: Asked, rows: Rows, groups: Groups, blocks: Ints, which: Ints
             place += len(members)
         block.sort()
         near, many = np.empty((n, min(NEAREST, n - 1)), np.int64), np.empty(n, np.int64)
-        far = np.empty(NEAREST, np.float64)
+        far, changed = np.empty(NEAREST, np.float64), np.zeros(len(groups.size), np.int64)
         for p in range(n):
             many[p] = _nearest(rows, block, block[p], near[p], far)
+        step, looked = 0, np.full(n, -1, np.int64)
         for _ in range(_ROUNDS):
-            exchanged = 0
             for p in range(n):
-                i = block[p]
-                g = groups.of[i]
-                if groups.size[g] > LARGEST:
+                i, g = block[p], groups.of[block[p]]
+                close = near[p, : many[p]]
+                if groups.size[g] > LARGEST or not _is_new(groups, i, close, changed, looked[p]):
                     continue
-                h, j = _best(rows, groups, i, near[p, : many[p]], asked, room)
-                if h >= 0:
-                    _put(groups, i, h)
-                    exchanged += 1
+                looked[p] = step
+                h, j = _best(rows, groups, i, close, asked, room)
+                if h < 0:
+                    continue
+                step += 1
+                changed[g], changed[h] = step, step
+                _put(groups, i, h)
                 if j >= 0:
                     _put(groups, j, g)
-            if exchanged == 0:
-                break
