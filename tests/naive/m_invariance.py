@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow, obvious twins of the m-invariance kernels: lists, dictionaries, one tuple at a time."""
 
+import math
 from collections import Counter
+from fractions import Fraction
 
 
 def eligible(counts, m):
@@ -103,36 +105,64 @@ def assignment(counts, m, parts=0):
     return moves
 
 
-def perimeter(lists, positions):
-    """|B| times the sum of side lengths of the box around the real tuples of the lists."""
-    tuples = [positions[slot] for column in lists for slot in column if positions[slot] is not None]
-    sides = [max(t[i] for t in tuples) - min(t[i] for t in tuples) for i in range(len(tuples[0]))]
-    total = 0.0
-    for side in sides:
-        total += side
-    return sum(len(column) for column in lists) * total
+def nearest(number, low, high):
+    """The number between two others that is nearest to this one."""
+    return min(range(low, high + 1), key=lambda other: abs(other - number))
+
+
+def first_parts(ordered, x, length):
+    """How many tuples each list, in the order of one attribute, gives a first part of x groups.
+
+    Each list stands evenly among its counterfeits; their median after x groups is the place up to
+    which tuples are given, as far as each part can be made up with counterfeits.
+    """
+    evenly = [math.floor(Fraction(x * len(places), length) + Fraction(1, 2)) for places in ordered]
+    at = sorted(places[max(n - 1, 0)] for places, n in zip(ordered, evenly, strict=True) if places)
+    middle = at[len(at) // 2]
+    return [
+        nearest(
+            nearest(n, sum(p < middle for p in places), sum(p <= middle for p in places)),
+            max(0, x - (length - len(places))),
+            min(x, len(places)),
+        )
+        for places, n in zip(ordered, evenly, strict=True)
+    ]
 
 
 def best_scheme(lists, positions, dimensions):
-    """The least perimeter sum of all schemes; counterfeits (position None) sort first."""
+    """The least perimeter sum of all schemes; counterfeits have no position."""
     length = len(lists[0])
     best = None
     for a in range(dimensions):
         ordered = [
-            sorted(column, key=lambda slot: -1.0 if positions[slot] is None else positions[slot][a])
+            sorted(
+                (p for p in map(positions.__getitem__, column) if p is not None),
+                key=lambda place: place[a],
+            )
             for column in lists
         ]
         for x in range(1, length):
-            cost = perimeter([c[:x] for c in ordered], positions) + perimeter(
-                [c[x:] for c in ordered], positions
+            firsts = first_parts([[p[a] for p in places] for places in ordered], x, length)
+            cost = _of_tuples(p[:n] for p, n in zip(ordered, firsts, strict=True)) + _of_tuples(
+                p[n:] for p, n in zip(ordered, firsts, strict=True)
             )
             best = cost if best is None else min(best, cost)
     return best
 
 
+def _of_tuples(lists):
+    """How many tuples there are, times the sum of side lengths of the box around them."""
+    tuples = [place for places in lists for place in places]
+    sides = [max(axis) - min(axis) for axis in zip(*tuples, strict=True)]
+    return len(tuples) * sum(sides)
+
+
 def total_perimeter(groups, positions):
     """The perimeters of finished groups, added up."""
-    return sum(perimeter([[slot] for slot in group], positions) for group in groups)
+    return sum(
+        _of_tuples([[positions[slot] for slot in group if positions[slot] is not None]])
+        for group in groups
+    )
 
 
 def largest_eligible(counts, m):

@@ -115,6 +115,27 @@ def test_sets_that_enter_by_what_is_short_are_caught(monkeypatch):
     assert posteriors(series(*tables), given)[0] > HALF
 
 
+def test_a_split_that_asks_whose_counterfeits_they_are_is_caught(monkeypatch):
+    """A broken twin whose first list has its counterfeits beside the youngest, and the others
+    theirs beside the oldest.
+    """
+    split = m_invariance.kernels.split
+
+    def by_list(orders, _positions, real, starts, sizes, lengths, *_ends):
+        for start, size, length in zip(starts, sizes, lengths, strict=False):
+            for j in range(size):
+                mine = orders[0, start + j * length : start + (j + 1) * length]
+                short = ~real[mine]
+                mine[:] = mine[np.argsort(~short if j == 0 else short, kind="stable")]
+
+    values, tables = HOLDS["whole sets enter one signature"]
+    given = worlds(values, len(tables))
+    monkeypatch.setattr(m_invariance.kernels, "split", by_list)
+    assert posteriors(series(*tables), given)[0] > HALF
+    monkeypatch.setattr(m_invariance.kernels, "split", split)
+    assert posteriors(series(*tables), given)[0] <= HALF
+
+
 REGIONAL = {
     "abcd": [(0, 1, 2, 3)],
     "aabcde": [(0, 1, 2, 3, 4, 5)],

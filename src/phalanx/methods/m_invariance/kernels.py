@@ -216,14 +216,14 @@ def split(
 
     Bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]`` slots from slot
     ``starts[b]`` on. ``orders`` (d, p): per attribute the slots, each list sorted by that
-    attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, whose
-    position does not count. On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in
-    every other row), are its g-th group. Of schemes with equal perimeter the most even one is
-    taken, so that equal tuples do not make the recursion deep.
+    attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, which has no
+    position. On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in every other
+    row), are its g-th group. Of schemes with equal perimeter the most even one is taken, so that
+    equal tuples do not make the recursion deep.
 
-    The x-th slots of all lists lie side by side (a *row*), so that a row's extent is measured once,
-    four attributes at a time, and a scheme is a run of rows; a counterfeit lies at NaN, which is
-    neither less nor more than anything.
+    The x-th slots of all lists lie side by side (a *row*), a list's counterfeits last. Where there
+    are none, a scheme is a run of rows; elsewhere each list gives the first part as many tuples as
+    bring it near a common place, and counterfeits make up the number (``_with_counterfeits``).
     """
     d = orders.shape[0]
     lanes = (d + 3) // 4 * 4
@@ -232,75 +232,56 @@ def split(
         if length < 2:
             continue
         place = np.zeros((s * length, lanes))
+        own = np.zeros(s, dtype=np.int64)
         for slot in range(s * length):
+            own[slot // length] += real[start + slot]
             for i in range(d):
-                place[slot, i] = positions[start + slot, i] if real[start + slot] else np.nan
+                place[slot, i] = positions[start + slot, i]
         rows = np.empty((d, s * length), dtype=np.uint32)
         for a in range(d):
             for j in range(s):
+                left, right = 0, own[j]
                 for x in range(length):
-                    rows[a, x * s + j] = orders[a, start + j * length + x] - start
+                    slot = orders[a, start + j * length + x] - start
+                    if real[start + slot]:
+                        rows[a, left * s + j] = slot
+                        left += 1
+                    else:
+                        rows[a, right * s + j] = slot
+                        right += 1
         side = np.zeros(s * length, dtype=np.int64)
         low, high = np.empty((length, lanes)), np.empty((length, lanes))
-        lowest, highest = np.empty(d), np.empty(d)
         perimeter = np.empty(length)
         moved = np.empty(length, dtype=np.uint32)
+        firsts = np.empty((length, s), dtype=np.int64)
+        taken = np.empty(s, dtype=np.int64)
         stack = np.empty((length + 1, 2), dtype=np.int64)
         stack[0, 0], stack[0, 1] = 0, length
+        of_list = np.empty((length + 1, s), dtype=np.int64)
+        of_list[0] = own
         depth, cut = 1, 0
         while depth > 0:
             depth -= 1
             begin, end = stack[depth, 0], stack[depth, 1]
+            own[:] = of_list[depth]
             n = end - begin
-            best, best_a, best_x = np.inf, 0, 0
-            for a in range(d):
-                for i in range(0, lanes, 4):
-                    for x in range(n):
-                        l0 = l1 = l2 = l3 = np.inf
-                        h0 = h1 = h2 = h3 = -np.inf
-                        for r in range((begin + x) * s, (begin + x + 1) * s):
-                            slot = rows[a, r]
-                            v0, v1, v2, v3 = (
-                                place[slot, i],
-                                place[slot, i + 1],
-                                place[slot, i + 2],
-                                place[slot, i + 3],
-                            )
-                            l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
-                            l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
-                            l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
-                            l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
-                        low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
-                        high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
-                lowest[:], highest[:] = np.inf, -np.inf
-                for x in range(1, n):
-                    span = 0.0
-                    for i in range(d):
-                        lowest[i] = min(lowest[i], low[x - 1, i])
-                        highest[i] = max(highest[i], high[x - 1, i])
-                        span += highest[i] - lowest[i]
-                    perimeter[x] = x * s * span
-                lowest[:], highest[:] = np.inf, -np.inf
-                for x in range(n - 1, 0, -1):
-                    span = 0.0
-                    for i in range(d):
-                        lowest[i] = min(lowest[i], low[x, i])
-                        highest[i] = max(highest[i], high[x, i])
-                        span += highest[i] - lowest[i]
-                    cost = perimeter[x] + (n - x) * s * span
-                    if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
-                        best, best_a, best_x = cost, a, x
+            if own.min() == n:
+                best_a, best_x = _scheme(rows, place, s, begin, end, low, high, perimeter)
+                taken[:] = best_x
+            else:
+                best_a, best_x = _with_counterfeits(
+                    rows, place, s, begin, end, own, firsts, perimeter, taken
+                )
             cut += 1
-            for r in range(begin * s, (begin + best_x) * s):
-                side[rows[best_a, r]] = cut  # in the first half of this cut
+            for j in range(s):
+                for r in range(begin * s + j, begin * s + taken[j] * s + j, s):
+                    side[rows[best_a, r]] = cut  # in the first half of this cut
             for a in range(d):
-                if a == best_a:
-                    continue
                 for j in range(s):
                     left, right = begin * s + j, 0
                     for r in range(
                         begin * s + j,
-                        end * s,
+                        (begin + own[j]) * s + j,
                         s,
                         # a stable partition keeps both halves sorted; without a branch, which no
                         # processor could foresee
@@ -311,15 +292,172 @@ def split(
                         moved[right] = slot
                         left += s if inside else 0
                         right += 0 if inside else 1
+                    if own[j] < n:  # the first half's counterfeits, before the second half
+                        missing = best_x - taken[j]
+                        for x in range(missing):
+                            moved[right + x] = rows[a, (begin + own[j] + x) * s + j]
+                        for x in range(missing):
+                            rows[a, left + x * s] = moved[right + x]
+                        left += missing * s
                     for x in range(right):
                         rows[a, left + x * s] = moved[x]
             if best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin, begin + best_x
+                of_list[depth] = taken
                 depth += 1
             if n - best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin + best_x, end
+                of_list[depth] = own - taken
                 depth += 1
         for a in range(d):
             for j in range(s):
                 for x in range(length):
                     orders[a, start + j * length + x] = rows[a, x * s + j] + start
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _scheme(
+    rows: Ints,
+    place: Floats,
+    s: int,
+    begin: int,
+    end: int,
+    low: Floats,
+    high: Floats,
+    perimeter: Floats,
+) -> tuple[int, int]:
+    """The attribute and the number of rows of the first part of a best scheme of the rows ``begin
+    .. end-1``, which hold no counterfeit.
+
+    ``rows`` (d, s length): the slots in each attribute's order; ``place`` (slots, lanes): where
+    each lies. ``low``, ``high`` (length, lanes) and ``perimeter`` (length,) are written over. A
+    row's extent is measured once, four attributes at a time.
+    """
+    d = rows.shape[0]
+    n = end - begin
+    lowest, highest = np.empty(d), np.empty(d)
+    best, best_a, best_x = np.inf, 0, 0
+    for a in range(d):
+        for i in range(0, low.shape[1], 4):
+            for x in range(n):
+                l0 = l1 = l2 = l3 = np.inf
+                h0 = h1 = h2 = h3 = -np.inf
+                for r in range((begin + x) * s, (begin + x + 1) * s):
+                    slot = rows[a, r]
+                    v0, v1, v2, v3 = (
+                        place[slot, i],
+                        place[slot, i + 1],
+                        place[slot, i + 2],
+                        place[slot, i + 3],
+                    )
+                    l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
+                    l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
+                    l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
+                    l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
+                low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
+                high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
+        lowest[:], highest[:] = np.inf, -np.inf
+        for x in range(1, n):
+            span = 0.0
+            for i in range(d):
+                lowest[i] = min(lowest[i], low[x - 1, i])
+                highest[i] = max(highest[i], high[x - 1, i])
+                span += highest[i] - lowest[i]
+            perimeter[x] = x * s * span
+        lowest[:], highest[:] = np.inf, -np.inf
+        for x in range(n - 1, 0, -1):
+            span = 0.0
+            for i in range(d):
+                lowest[i] = min(lowest[i], low[x, i])
+                highest[i] = max(highest[i], high[x, i])
+                span += highest[i] - lowest[i]
+            cost = perimeter[x] + (n - x) * s * span
+            if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
+                best, best_a, best_x = cost, a, x
+    return best_a, best_x
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _with_counterfeits(
+    rows: Ints,
+    place: Floats,
+    s: int,
+    begin: int,
+    end: int,
+    own: Ints,
+    firsts: Ints,
+    perimeter: Floats,
+    taken: Ints,
+) -> tuple[int, int]:
+    """The same of rows with counterfeits: list j has ``own[j]`` tuples, which come first, and
+    ``taken`` (s,) becomes how many of them the best scheme puts into its first part.
+
+    A first part of x rows is filled up to where the lists lie after x of n rows (the median of
+    them, each as if its counterfeits stood evenly between its tuples): a list gives all tuples
+    before that place and none behind it, so far as its counterfeits allow. Parts are measured by
+    their tuples alone. ``firsts`` (length, s) and ``perimeter`` (length,) are written over.
+    """
+    d = rows.shape[0]
+    n = end - begin
+    lowest, highest = np.empty(d), np.empty(d)
+    before, upto = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
+    at = np.empty(s)
+    best, best_a, best_x = np.inf, 0, 0
+    for a in range(d):
+        before[:], upto[:] = 0, 0
+        lowest[:], highest[:] = np.inf, -np.inf
+        given = 0
+        firsts[0, :] = 0
+        for x in range(1, n):
+            some = 0
+            for j in range(s):
+                if own[j] > 0:
+                    last = (2 * x * own[j] + n) // (2 * n) - 1
+                    where = place[rows[a, (begin + max(last, 0)) * s + j], a]
+                    i = some
+                    while i > 0 and at[i - 1] > where:
+                        at[i] = at[i - 1]
+                        i -= 1
+                    at[i] = where
+                    some += 1
+            middle = at[some // 2]
+            for j in range(s):
+                while (
+                    before[j] < own[j] and place[rows[a, (begin + before[j]) * s + j], a] < middle
+                ):
+                    before[j] += 1
+                upto[j] = max(upto[j], before[j])
+                while upto[j] < own[j] and place[rows[a, (begin + upto[j]) * s + j], a] <= middle:
+                    upto[j] += 1
+                evenly = (2 * x * own[j] + n) // (2 * n)
+                wanted = min(max(evenly, before[j]), upto[j])
+                firsts[x, j] = min(max(wanted, x - n + own[j], 0), x, own[j])
+                for k in range(firsts[x - 1, j], firsts[x, j]):
+                    slot = rows[a, (begin + k) * s + j]
+                    for i in range(d):
+                        lowest[i] = min(lowest[i], place[slot, i])
+                        highest[i] = max(highest[i], place[slot, i])
+                    given += 1
+            span = 0.0
+            for i in range(d):
+                span += highest[i] - lowest[i]
+            perimeter[x] = given * span
+        lowest[:], highest[:] = np.inf, -np.inf
+        given = 0
+        for x in range(n - 1, 0, -1):
+            for j in range(s):
+                behind = own[j] if x == n - 1 else firsts[x + 1, j]
+                for k in range(firsts[x, j], behind):
+                    slot = rows[a, (begin + k) * s + j]
+                    for i in range(d):
+                        lowest[i] = min(lowest[i], place[slot, i])
+                        highest[i] = max(highest[i], place[slot, i])
+                    given += 1
+            span = 0.0
+            for i in range(d):
+                span += highest[i] - lowest[i]
+            cost = perimeter[x] + given * span
+            if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
+                best, best_a, best_x = cost, a, x
+                taken[:] = firsts[x]
+    return best_a, best_x
