@@ -24,6 +24,6 @@ def test_regions_stand_beside_the_papers_way():
     assert float(rows[2][5]) < float(rows[1][5])
     assert int(rows[2][8].rstrip("%")) < int(rows[1][8].rstrip("%")) < 10
     last = short.splitlines()[-1].strip("| ").split(" | ")
-    assert last[2:] == [f"{row[5]}, {row[7]}, {row[11]}" for row in rows]
+    assert last[2:] == [f"{row[5]}, {row[7]}, {row[11]}, {row[13]}" for row in rows]
     assert goal.startswith("Loss 50% and error 60% below the paper's")
     assert "made-up, m = 4:" in goal

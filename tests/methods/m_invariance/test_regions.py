@@ -10,13 +10,17 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import method as m_invariance
+from phalanx.methods.m_invariance.assigning import automatic, of_newcomers
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.m_invariance.regions import WHOLE, Regions
+from phalanx.randomness import Randomness
 
 
-def encoded(ages, ill):
+def encoded(ages, ill, who=None):
     """A table of persons with one quasi-identifier."""
-    table = pl.DataFrame({"who": [f"p{i}" for i in range(len(ages))], "age": ages, "ill": ill})
+    who = who or [f"p{i}" for i in range(len(ages))]
+    table = pl.DataFrame({"who": who, "age": ages, "ill": ill})
     return Microdata.encode(
         table, Schema(identifier="who", quasi=["age"], sensitive="ill"), PersonKey(bytes(32))
     )
@@ -63,3 +67,38 @@ def test_a_number_that_is_none(regions):
     """A number of regions is a whole one of 1 or more, or "auto"."""
     with pytest.raises(PlanError, match="regions"):
         MInvariance(m=2, regions=regions)
+
+
+def test_auto_asks_for_the_values_of_signatures_and_not_for_those_present(monkeypatch):
+    """Which of two persons stays decides which values are present, and not how many regions there
+    are: of a and b, published together, one stays among newcomers with b and c.
+    """
+    asked = []
+
+    def automatic(*numbers):
+        asked.append(numbers)
+        return 1
+
+    monkeypatch.setattr(m_invariance, "automatic", automatic)
+    method, first = MInvariance(m=2, regions="auto"), encoded([20, 21], ["a", "b"])
+    draft = method.publish(first, Memory(), Randomness.secure())
+    memory = Memory().after(draft, draft.mapping(first))
+    for stays, age, own in (("p0", 20, "a"), ("p1", 21, "b")):
+        second = encoded([age, 30, 31, 40, 41], [own, *"bcbc"], who=[stays, "p2", "p3", "p4", "p5"])
+        method.publish(second, memory, Randomness.secure())
+    assert asked == [(2, 2, 2), (5, 3, 2), (5, 3, 2)]
+
+
+@pytest.mark.parametrize("m", [2, 4, 10])
+def test_more_rows_have_more_regions_and_newcomers_fewer(m):
+    """A small table has one region by "auto" and larger ones more; of newcomers no more are made
+    than of the table that they come to.
+    """
+    regions = [automatic(rows, 50, m) for rows in (100, 10_000, 100_000, 1_000_000)]
+    assert regions[0] == 1
+    assert regions == sorted(regions)
+    assert regions[-1] > 1
+    for number in regions:
+        newcomers = [of_newcomers(number, new, 1000) for new in (10, 100, 1000)]
+        assert newcomers == sorted(newcomers)
+        assert newcomers[-1] == number

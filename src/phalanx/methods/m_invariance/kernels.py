@@ -401,19 +401,23 @@ def _with_counterfeits(
     n = end - begin
     lowest, highest = np.empty(d), np.empty(d)
     before, upto = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
+    evenly, carried = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
     at = np.empty(s)
     best, best_a, best_x = np.inf, 0, 0
     for a in range(d):
-        before[:], upto[:] = 0, 0
+        before[:], upto[:], evenly[:], carried[:] = 0, 0, 0, n
         lowest[:], highest[:] = np.inf, -np.inf
         given = 0
         firsts[0, :] = 0
         for x in range(1, n):
             some = 0
             for j in range(s):
+                carried[j] += 2 * own[j]  # evenly[j] becomes x own[j] / n, rounded
+                if carried[j] >= 2 * n:
+                    carried[j] -= 2 * n
+                    evenly[j] += 1
                 if own[j] > 0:
-                    last = (2 * x * own[j] + n) // (2 * n) - 1
-                    where = place[rows[a, (begin + max(last, 0)) * s + j], a]
+                    where = place[rows[a, (begin + max(evenly[j] - 1, 0)) * s + j], a]
                     i = some
                     while i > 0 and at[i - 1] > where:
                         at[i] = at[i - 1]
@@ -422,16 +426,20 @@ def _with_counterfeits(
                     some += 1
             middle = at[some // 2]
             for j in range(s):
-                while (
-                    before[j] < own[j] and place[rows[a, (begin + before[j]) * s + j], a] < middle
-                ):
-                    before[j] += 1
-                upto[j] = max(upto[j], before[j])
-                while upto[j] < own[j] and place[rows[a, (begin + upto[j]) * s + j], a] <= middle:
-                    upto[j] += 1
-                evenly = (2 * x * own[j] + n) // (2 * n)
-                wanted = min(max(evenly, before[j]), upto[j])
-                firsts[x, j] = min(max(wanted, x - n + own[j], 0), x, own[j])
+                firsts[x, j] = x
+                if own[j] < n:
+                    while (
+                        before[j] < own[j]
+                        and place[rows[a, (begin + before[j]) * s + j], a] < middle
+                    ):
+                        before[j] += 1
+                    upto[j] = max(upto[j], before[j])
+                    while (
+                        upto[j] < own[j] and place[rows[a, (begin + upto[j]) * s + j], a] <= middle
+                    ):
+                        upto[j] += 1
+                    wanted = min(max(evenly[j], before[j]), upto[j])
+                    firsts[x, j] = min(max(wanted, x - n + own[j], 0), x, own[j])
                 for k in range(firsts[x - 1, j], firsts[x, j]):
                     slot = rows[a, (begin + k) * s + j]
                     for i in range(d):

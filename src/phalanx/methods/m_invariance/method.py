@@ -37,7 +37,7 @@ from phalanx.methods.base import (
     parameters_of,
 )
 from phalanx.methods.m_invariance import kernels
-from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
+from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, of_newcomers, take
 from phalanx.methods.m_invariance.offer import OFFER
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
@@ -239,9 +239,8 @@ class MInvariance:
             filled, filled_entries, places = take(s_minus, codes, taken, of_entries, n)
             rest = s_minus[places]
         regions = Regions.recall(microdata, memory)
-        signatures, assigned, entries = self._assigning(microdata, rest).assign(
-            rest, signatures, members, regions
-        )
+        assigning = self._assigning(microdata.rows, signatures.n_values, len(rest))
+        signatures, assigned, entries = assigning.assign(rest, signatures, members, regions)
         s_minus = np.concatenate([filled, assigned])
         entered = np.concatenate([filled_entries, entries])
         entries, source = _move(s_cap, s_minus, entered, signatures, invented)
@@ -270,15 +269,19 @@ class MInvariance:
             suppressed=Suppressed(rows=suppressed_rows),
         )
 
-    def _assigning(self, microdata: Microdata, s_minus: Ints) -> Assigning:
-        """Into how many regions new rows are cut: by the plan, or by public counts."""
-        new, least = len(s_minus), 1
+    def _assigning(self, rows: int, n_values: int, new: int) -> Assigning:
+        """Into how many regions ``new`` of so many rows are cut: by the plan, or by counts.
+
+        ``n_values``: the values that signatures and new rows have. How many are present now would
+        tell, for a signature's persons may be the only ones with a value.
+        """
+        least = 1
         regions = self.regions
         if self.balancing == "paper":
             regions = 1
         elif regions == "auto":
-            values = len(microdata.sensitive.domain)
-            regions, least = automatic(microdata.rows, values, self.m), values * self.m
+            regions = automatic(rows, n_values, self.m)
+            regions, least = of_newcomers(regions, new, rows), n_values * self.m
         fewest = max(-(-new // regions), least)
         return Assigning(m=self.m, fewest=fewest, whole_sets=self.balancing == "exact")
 
