@@ -15,7 +15,14 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Floats, Ints
-from phalanx.guarantees.global_guarantee.shares import Added, Cells, Protects, nowhere
+from phalanx.guarantees.global_guarantee.shares import (
+    Added,
+    Cells,
+    Protects,
+    distinct,
+    nowhere,
+    ordered,
+)
 from phalanx.release.folder import Release
 
 _NEAR: Final = 1e-9
@@ -133,7 +140,7 @@ class Series:
             cells.append(cell)
         history, cell = np.concatenate(histories), np.concatenate(cells)
         width = max(len(self.cells.values), 1)
-        key, order = _ordered((history - low) * width + self.cells.value[cell])
+        key, order = ordered((history - low) * width + self.cells.value[cell])
         begins = (
             np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
             if len(key)
@@ -291,9 +298,8 @@ class _Step:
         """The next step, and the history of each of some persons after it, by their history before
         it and their groups.
         """
-        width, first = int(where.max()) + 1, self.first + len(self.before)
-        distinct, history = np.unique(latest * width + where, return_inverse=True)
-        before, group = np.divmod(distinct, width)
+        first = self.first + len(self.before)
+        (before, group), history = distinct(latest, where)
         return _Step(at, first, before, group), history + first
 
 
@@ -307,16 +313,3 @@ def _placed(known: pl.Series, persons: pl.Series) -> tuple[pl.Series, Ints]:
     lookup = pl.DataFrame({"person": known, "place": np.arange(len(known), dtype=np.int64)})
     places = asked.join(lookup, on="person", how="left", nulls_equal=True, maintain_order="left")
     return known, places["place"].to_numpy().astype(np.int64)
-
-
-def _ordered(key: Ints) -> tuple[Ints, Ints]:
-    """Keys in order, and the stable order of their entries; the place of an entry is packed below
-    its key where both fit into 63 bits.
-    """
-    bits = len(key).bit_length()
-    if int(key.max(initial=0)).bit_length() + bits > 62:
-        order = np.argsort(key, kind="stable")
-        return key[order], order
-    packed = (key << bits) | np.arange(len(key), dtype=np.int64)
-    packed.sort()
-    return packed >> bits, packed & ((1 << bits) - 1)

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
-from phalanx.guarantees.global_guarantee.shares import Cells, Protects, numbered
+from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
@@ -71,12 +71,12 @@ class Exposed:
         others = np.flatnonzero(named == 0)
         who = np.concatenate([whose, others])
         past = np.append(before.history, np.full(len(after.persons) - len(before.persons), _NONE))
-        kinds, persons = _distinct(
+        kinds, kind_of = distinct(
             np.append(past, [_NONE])[who],
             np.concatenate([where, np.full(len(others), _NONE)]),
             np.append(after.history, [_NONE])[who],
         )
-        past, where, history = kinds
+        (past, where, history), persons = kinds, np.bincount(kind_of, minlength=len(kinds[0]))
         hosted = np.flatnonzero(where != _NONE)
         kind, cell = cells.spread(0, hosted, where[hosted])
         width = len(after.values)
@@ -110,16 +110,12 @@ class Exposed:
         """
         surviving = self.before / SCALE * (1 - self.cells.share[self.cell])
         near = np.flatnonzero(surviving <= surviving.min() + _NEAR)
-        table = pl.DataFrame(
-            {"before": self.before[near], "kind": self.cells.kind[self.cell[near]], "entry": near}
-        )
+        n, n_s = (each[self.cell[near]] for each in (self.cells.members, self.cells.holding))
+        table = pl.DataFrame({"before": self.before[near], "n": n, "n_s": n_s, "entry": near})
         worst, where = Fraction(-1), -1
-        for before, kind, entry in (
-            table.group_by("before", "kind", maintain_order=True)
-            .agg(pl.col("entry").first())
-            .iter_rows()
-        ):
-            n, n_s, _ = self.cells.of_kind(kind)
+        for before, n, n_s, entry in table.unique(
+            ["before", "n", "n_s"], keep="first", maintain_order=True
+        ).iter_rows():
             if (p := 1 - Fraction(before, SCALE) * Fraction(n - n_s, n)) > worst:
                 worst, where = p, entry
         return worst, where
@@ -223,17 +219,6 @@ def _places(persons: pl.Series, known: pl.Series) -> Ints:
     asked = persons.alias("person").to_frame()
     places = asked.join(lookup, on="person", how="left", maintain_order="left")["place"]
     return places.fill_null(_NONE).to_numpy()
-
-
-def _distinct(*columns: Ints) -> tuple[list[Ints], Ints]:
-    """The distinct rows of some columns, each of numbers from -1 on, in order; and how often each
-    stands there.
-    """
-    first, of = np.zeros(1, dtype=np.int64), np.zeros(len(columns[0]), dtype=np.int64)
-    for column in columns:
-        width = int(column.max(initial=_NONE)) + 2
-        _, first, of = np.unique(of * width + column + 1, return_index=True, return_inverse=True)
-    return [column[first] for column in columns], np.bincount(of, minlength=len(first))
 
 
 def _of_kinds(carried: Exposures, history: Ints, width: int) -> tuple[Ints, Ints]:

@@ -111,12 +111,8 @@ class Cells:
         """The different (n, n_s, added), shape (k, 3), and which of them each cell is, shape
         (c,).
         """
-        kinds, kind = np.unique(
-            np.stack([self.members, self.holding, self.added.astype(np.int64)], axis=1),
-            axis=0,
-            return_inverse=True,
-        )
-        return kinds, kind.ravel().astype(np.int64)
+        kinds, kind = distinct(self.members, self.holding, self.added.astype(np.int64))
+        return np.stack(kinds, axis=1), kind
 
     @property
     def kind(self) -> Ints:
@@ -169,6 +165,32 @@ def linked(history: Sequence[Sequence[Any]]) -> Fraction:
     return min(
         1 - survival + sum(Fraction(n_s, n) for n, n_s, added in history if added), Fraction(1)
     )
+
+
+def distinct(*columns: Ints) -> tuple[list[Ints], Ints]:
+    """The distinct rows of some columns, each of numbers from -1 on, in order; and which of them
+    every row is.
+    """
+    first, of = np.zeros(len(columns[0][:1]), dtype=np.int64), np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        key, order = ordered(of * (int(column.max(initial=-1)) + 2) + column + 1)
+        begins = np.append(np.ones(len(key[:1]), dtype=bool), key[1:] != key[:-1])
+        first, of = order[begins], np.empty_like(of)
+        of[order] = np.cumsum(begins) - 1
+    return [column[first] for column in columns], of
+
+
+def ordered(key: Ints) -> tuple[Ints, Ints]:
+    """Keys in order, and the stable order of their entries; the place of an entry is packed below
+    its key where both fit into 63 bits.
+    """
+    bits = len(key).bit_length()
+    if int(key.max(initial=0)).bit_length() + bits > 62:
+        order = np.argsort(key, kind="stable")
+        return key[order], order
+    packed = (key << bits) | np.arange(len(key), dtype=np.int64)
+    packed.sort()
+    return packed >> bits, packed & ((1 << bits) - 1)
 
 
 def numbered(names: pl.Series, values: pl.Series) -> Ints:
