@@ -308,8 +308,8 @@ def _placed(known: pl.Series, persons: pl.Series) -> tuple[pl.Series, Ints]:
     ``persons`` among them.
     """
     known, asked = known.alias("person"), persons.alias("person").to_frame()
-    found = asked.join(known.to_frame(), on="person", how="anti", nulls_equal=True)["person"]
-    known = pl.concat([known, found.unique()])
+    new = asked.join(known.to_frame(), on="person", how="anti", nulls_equal=True)["person"]
+    known = pl.concat([known, new.unique()])
     lookup = pl.DataFrame({"person": known, "place": np.arange(len(known), dtype=np.int64)})
     places = asked.join(lookup, on="person", how="left", nulls_equal=True, maintain_order="left")
     return known, places["place"].to_numpy().astype(np.int64)

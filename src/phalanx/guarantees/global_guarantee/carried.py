@@ -67,7 +67,7 @@ class Exposed:
         row, where = cells.hosts(0, release, mapping)
         whose = _places(mapping["person"].gather(row), after.persons)
         named = np.bincount(whose[whose != _NONE], minlength=len(after.persons))
-        # An entry for every row of the mapping, and for everybody else whom the series knows.
+        # An entry for every row of the mapping, and for every other person whom the series knows.
         others = np.flatnonzero(named == 0)
         who = np.concatenate([whose, others])
         past = np.append(before.history, np.full(len(after.persons) - len(before.persons), _NONE))
