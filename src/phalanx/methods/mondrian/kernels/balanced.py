@@ -76,6 +76,7 @@ class Room(NamedTuple):
     by: Ints
     """Shape (d,): the attributes to cut by, in turn."""
     tried: Ints
+    best: Ints
     moved: Ints
     low: Floats
     high: Floats
@@ -190,7 +191,7 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 
 
 @_kernel
-def choose(
+def divide_best(
     positions: Floats,
     order: Ints,
     start: int,
@@ -199,8 +200,8 @@ def choose(
     parts: int,
     room: Room,
 ) -> None:
-    """Set ``room.by`` to the attributes to cut by next: of a small node first the one whose parts
-    are narrowest together, of a large one the widest.
+    """Divide a node by the best attribute: of a small one first by that whose parts are narrowest
+    together, of a large one by the widest.
 
     No sensitive value is looked at.
     """
@@ -208,7 +209,7 @@ def choose(
     d, size = positions.shape[1], end - start
     extent(positions, order, start, end, low, high)
     spread = high - low
-    best, narrowest = int(np.argmax(spread)), np.inf
+    narrowest = np.inf
     if size <= LOOKED_AT:
         for q in range(d):
             if spread[q] <= 0:
@@ -222,8 +223,13 @@ def choose(
                     positions, tried, size * x // parts, size * (x + 1) // parts, low, high
                 )
             if total < narrowest:
-                best, narrowest = q, total
-    from_widest(spread, best, by)
+                narrowest = total
+                room.best[:size] = tried[:size]
+    if narrowest < np.inf:
+        order[start:end] = room.best[:size]
+    else:
+        from_widest(spread, int(np.argmax(spread)), by)
+        divide(positions, by, order, start, end, blocks, parts, room.moved)
 
 
 @_kernel
@@ -368,6 +374,7 @@ def cut(
     room = Room(
         np.empty(d, np.int64),
         np.empty(min(longest, LOOKED_AT), np.int64),
+        np.empty(min(longest, LOOKED_AT), np.int64),
         np.empty(longest, np.int64),
         np.empty(d, np.float64),
         np.empty(d, np.float64),
@@ -389,8 +396,7 @@ def cut(
         made = False
         parts = ways(size, blocks, unit)
         while not made and parts > 0 and size // parts >= least:
-            choose(positions, order, start, end, blocks, parts, room)
-            divide(positions, room.by, order, start, end, blocks, parts, room.moved)
+            divide_best(positions, order, start, end, blocks, parts, room)
             made = True
             for x in range(parts):
                 made = made and _holds(
