@@ -132,7 +132,7 @@ def on_figure_5(
 
 SETTING = (
     "The authors' own 40,152 rows, l = 10, ten runs; *the paper's way* is the paper's algorithm, "
-    "*ours* our tables of least cost (`outputs = \"least-cost\"`) in the same diverse groups."
+    '*ours* our tables of least cost (`outputs = "least-cost"`) in the same diverse groups.'
 )
 QUICKLY = (
     "every second delta and l, two runs, 300 queries, Mondrian's disclosure for 2,000 persons."

@@ -25,9 +25,7 @@ def tables(tuples: Tuples, changes: int, window: int) -> list[list[list[Fraction
         if not left:
             return None
         best = min(left, key=lambda a: max(mine[a] for mine in times))
-        often = [mine[best] for mine in times]
-        parts = m - 2 * max(often) + 1
-        if parts < 1 or max(parts, min(often)) < window:
+        if m - 2 * max(mine[best] for mine in times) + 1 < window:
             return None
         turned.append(best)
     return [_table([t[a] for t in tuples], turned=a in turned) for a in range(d)]

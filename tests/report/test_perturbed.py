@@ -285,7 +285,9 @@ def test_what_the_plan_allows_is_told(tmp_path):
         in page.text
     )
     assert page.text.count("The plan allows it") == 1
-    assert "names the right row for 70.0% of the persons. The plan allows omniscient 4/5." in page.text
+    assert (
+        "names the right row for 70.0% of the persons. The plan allows omniscient 4/5." in page.text
+    )
     assert "Rows can be recognised" not in page.text
 
 

@@ -190,8 +190,9 @@ def units_of(
 def _stay(layout: Layout, units: Ints, changes: int, denominator: int) -> Bools:
     """In which groups the own values of some tuple have more than d - ``changes`` rows together."""
     types, first = layout.types
-    of_type, bad = np.repeat(np.arange(layout.groups), np.diff(first)), np.zeros(
-        layout.groups, np.bool_
+    of_type, bad = (
+        np.repeat(np.arange(layout.groups), np.diff(first)),
+        np.zeros(layout.groups, np.bool_),
     )
     stays = layout.stays(units, types, layout.tables[of_type]).sum(axis=1)
     bad[of_type[stays > (layout.attributes - changes) * denominator]] = True

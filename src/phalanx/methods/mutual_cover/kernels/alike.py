@@ -9,7 +9,7 @@ probable together, attributes are *turned*: the tuples stand in a circle, in the
 values, and each publishes the value of the one s places further on, where s is each of ``most`` ..
 m - ``most`` alike, if no value has more than ``most`` tuples. So every tuple changes there, values
 are published as often as they occur, and each tuple has at most one part in m - 2 * most + 1 of a
-value, or one in c_j where that is less. Attributes are turned one after the other, the one with the most parts first, until all
+value. Attributes are turned one after the other, the one with the most parts first, until all
 tuples change.
 
 Source: our own; the tables keep the delta-probability (Definition 3) of Li, Ma, Xi, Zhang, Xie,
@@ -31,13 +31,13 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def choose_turned(
-    times: Ints, most: Ints, fewest: Ints, tuples: int, changes: int, window: int, turned: Bools
+    times: Ints, most: Ints, tuples: int, changes: int, window: int, turned: Bools
 ) -> bool:
     """Set which attributes of a group are ``turned``, shape (d,), so that own values have at most d
     - ``changes`` together for every tuple; False where that cannot be.
 
     ``times`` (t, d): how many of the group's ``tuples`` have the own value of each tuple; ``most``
-    (d,): how many have the most frequent one; ``fewest`` (d,): the least frequent one. A value needs ``window`` tuples to cover for it.
+    (d,): how many have the most frequent one. A value needs ``window`` tuples to cover for it.
     """
     t, d = times.shape
     turned[:] = False
@@ -54,10 +54,7 @@ def choose_turned(
         for a in range(d):
             if not turned[a] and (best < 0 or most[a] < most[best]):
                 best = a
-        if best < 0:
-            return False
-        parts = tuples - 2 * most[best] + 1
-        if parts < 1 or max(parts, fewest[best]) < window:
+        if best < 0 or tuples - 2 * most[best] + 1 < window:
             return False
         turned[best] = True
 
@@ -101,18 +98,18 @@ def alike(
     """
     groups, d = len(first_type) - 1, types.shape[1]
     starts, cells, counts = grid.starts, grid.cells, grid.counts
-    most, fewest, turned = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.bool_)
+    most, turned = np.empty(d, np.int64), np.empty(d, np.bool_)
     for g in which:
         own = types[first_type[g] : first_type[g + 1]]
         times = np.empty(own.shape, np.int64)
         for a in range(d):
             t = a * groups + g
             c = counts[starts[t] : starts[t + 1]]
-            most[a], fewest[a] = c.max(), c.min()
+            most[a] = c.max()
             for i in range(len(own)):
                 times[i, a] = c[own[i, a]]
         m = counts[starts[g] : starts[g + 1]].sum()
-        bad[g] = not choose_turned(times, most, fewest, m, changes, window, turned)
+        bad[g] = not choose_turned(times, most, m, changes, window, turned)
         for a in range(d):
             t = a * groups + g
             c = counts[starts[t] : starts[t + 1]]

@@ -57,8 +57,6 @@ class Room(NamedTuple):
     """The same by row and attribute, those of the left first."""
     most: Ints
     """For each side and attribute, the greatest of these."""
-    fewest: Ints
-    """The least of these."""
     turned: Bools
 
 
@@ -74,22 +72,23 @@ def apart(ordered: Codes, places: Floats) -> float:
 
 
 @_kernel
-def _times(
-    column: Codes, side: Bools, ordered: Codes, left: int, times: Ints, most: Ints, fewest: Ints
-) -> None:
-    """Write for each row of the ``column`` how many rows of its side have its code into ``times``,
-    and the greatest and the least of these numbers on both sides into ``most`` and ``fewest``.
+def _times(column: Codes, side: Bools, ordered: Codes, left: int, times: Ints) -> tuple[int, int]:
+    """Write for each row of the ``column`` how many rows of its side have its code into ``times``;
+    the greatest of these numbers on both sides.
 
     ``ordered``: the codes of the ``left`` rows on the left, and behind them those on the right,
     each in order.
     """
-    most[:], fewest[:] = 0, len(column)
+    most_left, most_right = 0, 0
     for p in range(len(column)):
         part = ordered[:left] if side[p] else ordered[left : len(column)]
         n = np.searchsorted(part, column[p], side="right") - np.searchsorted(part, column[p])
         times[p] = n
-        s = 0 if side[p] else 1
-        most[s], fewest[s] = max(most[s], n), min(fewest[s], n)
+        if side[p]:
+            most_left = max(most_left, n)
+        else:
+            most_right = max(most_right, n)
+    return most_left, most_right
 
 
 @_kernel
@@ -110,14 +109,8 @@ def _judged(
         in_order(column, room.side, room.histogram, len(places), room.ordered)
         first, second = room.ordered[:left], room.ordered[left:size]
         total += apart(first, places) + apart(second, places)
-        _times(
-            column,
-            room.side,
-            room.ordered,
-            left,
-            room.times[b],
-            room.most[:, b],
-            room.fewest[:, b],
+        room.most[0, b], room.most[1, b] = _times(
+            column, room.side, room.ordered, left, room.times[b]
         )
     at, other = 0, left
     for p in range(size):
@@ -128,9 +121,9 @@ def _judged(
             at += 1
         else:
             other += 1
-    for s, begin, end in ((0, 0, left), (1, left, size)):
-        times, most, fewest = room.sorted[begin:end], room.most[s], room.fewest[s]
-        if not choose_turned(times, most, fewest, end - begin, changes, window, room.turned):
+    for begin, end, most in ((0, left, room.most[0]), (left, size, room.most[1])):
+        times = room.sorted[begin:end]
+        if not choose_turned(times, most, end - begin, changes, window, room.turned):
             return np.inf
     return total
 
@@ -155,7 +148,6 @@ def cut(
         np.empty(n, np.int32),
         np.empty((d, n), np.int64),
         np.empty((n, d), np.int64),
-        np.empty((2, d), np.int64),
         np.empty((2, d), np.int64),
         np.empty(d, np.bool_),
     )

@@ -140,17 +140,15 @@ def _can_change(codes: Codes, members: Ints, out: int, into: int, asked: Asked) 
             at += 1
     if into >= 0:
         now[at] = into
-    times, fewest = np.zeros((size, d), np.int64), np.full(d, size)
+    times = np.zeros((size, d), np.int64)
     for p in range(size):
         for j in now:
             for a in range(d):
                 times[p, a] += codes[now[p], a] == codes[j, a]
         for a in range(d):
-            most[a], fewest[a] = max(most[a], times[p, a]), min(fewest[a], times[p, a])
+            most[a] = max(most[a], times[p, a])
     turned: Bools = np.empty(d, np.bool_)
-    able: bool = choose_turned(
-        times, most, fewest, size, asked.changes, asked.window, turned
-    )
+    able: bool = choose_turned(times, most, size, asked.changes, asked.window, turned)
     return able
 
 

@@ -113,8 +113,8 @@ def _up(c: Ints, p: Floats, num: int, den: int, n: Ints) -> None:
 
 @_kernel
 def _fill(c: Ints, n: Ints, num: int, den: int, missing: Ints) -> int:
-    """Add what rows are ``missing`` to cells of theirs with room for it; returns how many rows
-    still miss something.
+    """Add what rows are ``missing`` to cells of theirs that are above 0 and have room for it;
+    returns how many rows still miss something.
     """
     k = len(c)
     left = k + 1
@@ -184,10 +184,10 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
             least = missing.min()
             if least >= 0:
                 spread[:] = missing - least
-                left = _fill(c, n, num, den, spread)
-                if least == 0 and left == 0:
-                    return ROOM
+                _fill(c, n, num, den, spread)
                 spread += least
+                if _fill(c, n, num, den, spread) == 0:
+                    return ROOM
                 if _into_one(c, d, n, num, den, spread):
                     return COLUMN if taken == 0 else MIXED
         if taken == denominator:
