@@ -3,6 +3,7 @@
 from memory, and nothing of the table's size shown.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from phalanx.methods.safe_sampling import method as safe_sampling
 from phalanx.methods.safe_sampling.counts import lowest_cells
 from phalanx.methods.safe_sampling.private_levels import qualities
 from phalanx.methods.safe_sampling.schemes import Axes
+from phalanx.release.folder import Release, digest_of
+from phalanx.series import counted
 
 ROWS = 12_000
 SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill", missing="value")
@@ -54,8 +57,8 @@ def people(rows=ROWS, seed=19):
 
 @pytest.fixture
 def small(monkeypatch):
-    """So little memory that 2,500 rows are read at a time."""
-    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+    """So little memory that 4,000 rows are read at a time."""
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(4_000 * 5 * 170 / 0.4) + 1)
 
 
 @pytest.fixture
@@ -106,17 +109,112 @@ def test_the_release_is_that_of_the_table_in_memory(tmp_path, source, small):  #
     and so how large the table is; the same is spent, and remembered.
     """
     settings = {"seed": 1, "formats": ["parquet", "csv"], "report": False}
-    counted = series(tmp_path, name="s", engine="out-of-core", **settings).publish(source)
+    by_counts = series(tmp_path, name="s", engine="out-of-core", **settings).publish(source)
     (tmp_path / "other").mkdir()
     whole = series(tmp_path / "other", name="s", engine="local", **settings).publish(source)
     for file in sorted(whole.path.iterdir()):
-        assert (counted.path / file.name).read_bytes() == file.read_bytes()
-    assert counted.spent == whole.spent
+        assert (by_counts.path / file.name).read_bytes() == file.read_bytes()
+    assert by_counts.spent == whole.spent
     kept = []
     for place in (tmp_path, tmp_path / "other"):
         with Ledger.open(f"sqlite:///{place}/s.db") as ledger:
             kept.append(ledger.remembered("s")["spent"])
     assert kept[0].equals(kept[1])
+
+
+@pytest.fixture
+def parted(tmp_path, source, monkeypatch):
+    """A release in parts, seeded, that may be changed, as the plan asks for this engine."""
+    monkeypatch.setattr(counted, "_PART", 1_000)
+    return series(tmp_path, seed=1, engine="out-of-core").publish(source).path
+
+
+def failing(folder):
+    return {v.name: v.note for v in verify(folder, allow_seeded=True).checks if not v.holds}
+
+
+def test_parts_follow_from_published_rows_alone(tmp_path, source, parted):
+    """The parts together are the table as it is published in one piece, cut where an image ends; they
+    are checked one at a time, and nothing else differs but that there is no page.
+    """
+    whole = series(tmp_path, seed=1, name="w", engine="local").publish(source)
+    read, manifest = Release.read(parted), whole.manifest
+    assert read.form.table.equals(whole.form.table)
+    assert len(read.manifest.parts) > 4
+    assert max(part.rows for part in read.manifest.parts) <= 1_000
+    same = {"series": "s", "files": read.manifest.files, "parts": read.manifest.parts}
+    assert read.manifest == manifest.model_copy(update=same)
+    assert failing(parted) == {}
+    found, expected = (verify(path, allow_seeded=True).checks for path in (parted, whole.path))
+    assert {v.name: (v.worst, v.bound) for v in found} == {
+        v.name: (v.worst, v.bound) for v in expected
+    }
+    assert verify(parted, originals=[source], identifier="who", allow_seeded=True).holds
+    assert not (tmp_path / "out" / "reports").exists() or whole.page is not None
+
+
+@pytest.mark.usefixtures("small")
+def test_an_estimate_makes_no_parts(tmp_path, source, monkeypatch):
+    """Since it goes by how many rows there are, which would show; what does not fit in one piece is
+    refused, and the sentence says what may be asked for.
+    """
+    monkeypatch.setattr(counted, "_PART", 1_000)
+    assert not series(tmp_path).publish(source).manifest.parts
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+    with pytest.raises(MethodError, match="does not fit the memory in one piece"):
+        series(tmp_path, name="t").publish(source)
+    assert len(series(tmp_path, name="t", engine="out-of-core").publish(source).manifest.parts) > 4
+
+
+def changed(folder, tables, **fields):
+    """Change the tables of parts and what the manifest says, and let all digests be right again."""
+    for name, table in tables.items():
+        table.write_parquet(
+            folder / name, compression="zstd", compression_level=1, statistics=False
+        )
+    said = json.loads((folder / "release.json").read_text()) | fields
+    for file in said["files"]:
+        file["sha256"] = digest_of(folder / file["name"])
+    for part, file in zip(said["parts"], said["files"], strict=True):
+        table = pl.read_parquet(folder / file["name"])
+        part |= {"rows": table.height, "groups": table.n_unique()}
+    said["rows"], said["groups"] = (
+        sum(p[key] for p in said["parts"]) for key in ("rows", "groups")
+    )
+    (folder / "release.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("nothing", None),
+        ("order", "are not in the order of what their rows say"),
+        ("straddling", "hold rows of one image"),
+        ("crowd", "the rarest of"),
+        ("partition", "a partition, which is published in one piece"),
+    ],
+)
+def test_what_is_wrong_among_parts_is_seen(parted, how, words):
+    """The broken twins: parts that change places, an image cut in two crowds, a crowd that is too
+    small in one part, and boxes that no part can compare.
+    """
+    names = [f"data-{n:05}.parquet" for n in (1, 2)]
+    one, two = (pl.read_parquet(parted / name) for name in names)
+    first = two.join(two[:1], on=two.columns, how="semi", nulls_equal=True).height
+    tables = {
+        "nothing": {},
+        "order": {names[0]: two, names[1]: one},
+        "straddling": {names[0]: pl.concat([one, two[: first // 2]]), names[1]: two[first // 2 :]},
+        "crowd": {names[1]: two[first - 3 :]},
+        "partition": {},
+    }[how]
+    said = json.loads((parted / "release.json").read_text())
+    fields = {}
+    if how == "partition":
+        fields["scheme"] = said["scheme"] | {"chosen": "partition"}
+    changed(parted, tables, **fields)
+    notes = failing(parted)
+    assert (notes == {}) if words is None else any(words in note for note in notes.values())
 
 
 def test_a_choice_of_levels_goes_by_the_same_scores():
@@ -143,9 +241,9 @@ def test_the_engine_is_taken_where_the_table_does_not_fit(tmp_path, source, monk
     recorded = Recorded(Microdata.encode)
     monkeypatch.setattr(Microdata, "encode", recorded)
     series(tmp_path).publish(source)
-    assert max(recorded.rows) <= 2_500 < ROWS
+    assert max(recorded.rows) <= 4_000 < ROWS
     fine = {name: {**grid, "widths": [1]} for name, grid in GRIDS.items()}
-    with pytest.raises(MethodError, match="more than 2,500 different rows are to be counted"):
+    with pytest.raises(MethodError, match="more than 4,000 different rows are to be counted"):
         series(tmp_path, replace(FIXED, scheme=fine, allow_empty=True), name="t").publish(source)
 
 
@@ -187,13 +285,9 @@ def test_a_broken_method_publishes_nothing(tmp_path, source, monkeypatch, fault)
         monkeypatch.setattr(safe_sampling.Counts, "crowds", lambda self, _: crowds(self, 1))
         method, words = replace(FIXED, scheme=GRIDS, allow_empty=True), "crowd"
     else:
-        recode = safe_sampling.recode
-
-        def elsewhere(*arguments):
-            form, place = recode(*arguments)
-            return form, np.roll(place, 1)
-
-        monkeypatch.setattr(safe_sampling, "recode", elsewhere)
+        in_order = safe_sampling.in_order
+        rolled = lambda *images: pl.Series(np.roll(in_order(*images).to_numpy(), 1))  # noqa: E731
+        monkeypatch.setattr(safe_sampling, "in_order", rolled)
         method, words = FIXED, "truth"
     with pytest.raises(GuaranteeError, match=words):
         series(tmp_path, method).publish(source)

@@ -120,7 +120,7 @@ def divide(
     part = int(room * _SHARE) // (max(1, columns) * each)
     if part < min(rows, _LEAST_ROWS):
         raise MethodError(_too_little(room, columns))
-    return Divided(batches, schema, rows, part, int(room * _SHARE))
+    return Divided(batches, schema, rows, part, int(room * _SHARE), asked=engine is not None)
 
 
 def _on_spark(

@@ -48,6 +48,8 @@ class Divided:
     """So many rows are wanted in a part."""
     room: int
     """Bytes that what is made of one part may take."""
+    asked: bool = False
+    """Whether the plan says so, and not an estimate, which goes by how many rows there are."""
 
     def parts(
         self, by: Division, place: Path, key: PersonKey | None, rng: Randomness

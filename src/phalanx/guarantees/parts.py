@@ -19,13 +19,15 @@ from phalanx.guarantees import stated
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.check import NAME
 from phalanx.guarantees.consistency.order import InParts, PartOrder
+from phalanx.guarantees.consistency.recoded import first_and_last, part_faults
+from phalanx.release.forms.recoded import Recoded
 from phalanx.release.part import Part
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of one part by itself: figures, and the values and types that are compared with
-    those of other parts, but no row.
+    """What was found of one part by itself: figures, and the values, types and ends that are compared
+    with those of other parts.
     """
 
     at: int
@@ -34,6 +36,8 @@ class Found:
     """None where the part contradicts itself."""
     values: frozenset[str]
     types: pl.Schema
+    ends: pl.DataFrame | None = None
+    """The first and the last row of a part whose rows stand in the order of what they say."""
 
     @classmethod
     def of(cls, part: Part, verdicts: Sequence[Verdict], prefix: str = "") -> "Found":
@@ -62,9 +66,10 @@ class Found:
                 _among_all(with_faults(v, strangers) if v.name == prefix + NAME else v, part.before)
                 for v in verdicts
             ],
-            PartOrder.of(part.form) if sound else None,
+            PartOrder.of(part.form) if sound and not isinstance(part.form, Recoded) else None,
             stated.sensitive_values(part.form),
             part.form.table.schema,
+            first_and_last(part.form) if sound and isinstance(part.form, Recoded) else None,
         )
 
 
@@ -78,6 +83,7 @@ class Merged:
         self._order = InParts()
         self._values: set[str] = set()
         self._types: list[pl.Schema] = []
+        self._ends: list[pl.DataFrame] = []
 
     def add(self, part: Found) -> None:
         """Take what was found of a further part in.
@@ -97,6 +103,8 @@ class Merged:
             self._order.add(part.order)
         self._values |= part.values
         self._types.append(part.types)
+        if part.ends is not None:
+            self._ends.append(part.ends)
 
     def verdicts(self) -> list[Verdict]:
         """What was found of the whole release.
@@ -117,7 +125,7 @@ class Merged:
             for name, (verdict, at) in self._worst.items()
             if name != self.prefix + stated.ALIKE
         ]
-        among = self._order.faults()
+        among = [*self._order.faults(), *part_faults(self._ends)]
         if any(types != self._types[0] for types in self._types):
             among.append("its parts have columns of different types")
         consistency = self.prefix + NAME
@@ -141,7 +149,11 @@ def with_faults(verdict: Verdict, faults: Sequence[str]) -> Verdict:
 
 
 def _strangers(part: Part) -> Iterator[str]:
-    """Rows of a part whose groups are not its own, so that a group may stand in several parts."""
+    """Rows of a part whose groups are not its own, so that a group may stand in several parts; boxes
+    of a partition, of which no part shows whether they overlap.
+    """
+    if isinstance(part.form, Recoded) and part.form.scheme.get("chosen") == "partition":
+        yield "the scheme is a partition, which is published in one piece"
     name = part.form.id_column
     for table in part.form.tables().values():
         if name in table.columns and table[name].dtype.is_integer():

@@ -293,8 +293,8 @@ class Settling(Protocol):
 @runtime_checkable
 class Counting(Protocol):
     """A method whose release follows from counts over all rows, so that the rows may come some at a
-    time. What is published is the same as of the table in memory, and in one piece: how many parts
-    there are would tell how many rows there are.
+    time. What is published is the same as of the table in memory. Its parts, if it has any, follow
+    from published rows alone: others would tell how many rows there are.
     """
 
     def publish_counted(
@@ -304,7 +304,8 @@ class Counting(Protocol):
         rng: Randomness,
         *,
         most: int,
-    ) -> tuple[Draft, Iterable[tuple[Microdata, Ints]]]:
+        at_once: int | None = None,
+    ) -> tuple[Iterator[Draft], Iterable[tuple[Microdata, Ints]]]:
         """Publish a table that is read some rows at a time, more than once.
 
         Parameters
@@ -317,12 +318,14 @@ class Counting(Protocol):
             The one source of chance.
         most : int
             So many different rows of counts may be held.
+        at_once : int, optional
+            So many published rows are in a draft, or one group alone; all in one if not given.
 
         Returns
         -------
-        tuple[Draft, Iterable[tuple[Microdata, Ints]]]
-            What is proposed, with groups of no row; and for the check all rows once more, some at a
-            time, with the group of each, as a draft has it.
+        tuple[Iterator[Draft], Iterable[tuple[Microdata, Ints]]]
+            What is proposed, draft by draft in the order of the release, with groups of no row; and
+            for the check all rows once more, some at a time, with the group of each.
 
         Raises
         ------

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """A release that follows from counts of a table larger than the memory: its rows are read some at a
-time, to be counted, and once more to check what the files say of each. It is in one piece, and shows
-nothing of that.
+time, to be counted, and once more to check what the files say of each.
+
+It is the release that the table would have in memory. It has parts only where the plan asks for this
+engine, and as many as follow from its own rows: an estimate goes by how many rows the table has,
+which must not show.
 """
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from phalanx.errors import MethodError
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
-from phalanx.methods.base import Budgeted, Counting, Method
+from phalanx.methods.base import Budgeted, Counting, Draft, Method
+from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.folder import Release, write_folder
-from phalanx.series.drafting import Checked, check_attributes, refuse_broken
-from phalanx.series.in_parts import DraftingInParts, division
+from phalanx.release.folder import Release, opened, write_folder, write_manifest
+from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
+from phalanx.series.in_parts import DraftingInParts, division, grown
 
-_BYTES_PER_VALUE: Final = 60
+_BYTES_PER_VALUE: Final = 70
 """Of a release, while it is written and checked; ``benchmarks/larger.py`` prints peaks."""
+_PART: Final = 1_000_000
+"""So many rows of a release are in a part."""
 
 
 class DraftingByCounts(DraftingInParts):
@@ -32,15 +40,17 @@ class DraftingByCounts(DraftingInParts):
         rng = self.randomness()
         read = self.divided.readings(folder, self.key)
         drafting = self.of(microdata=next(read()))
-        draft, rows = method.publish_counted(read, drafting.memory, rng, most=self.divided.most)
-        if draft.form.rows * draft.form.table.width * _BYTES_PER_VALUE > self.divided.room:
-            raise MethodError(
-                "what would be published does not fit the memory, as safe sampling publishes in one"
-                " piece; lower beta, recode more coarsely, or raise [publish] memory_limit."
-            )
+        in_parts = self.divided.asked and drafting.formats == ("parquet",)
+        drafts, rows = method.publish_counted(
+            read,
+            drafting.memory,
+            rng,
+            most=self.divided.most,
+            at_once=self._at_once() if in_parts else None,
+        )
+        draft = next(drafts)
         check_attributes(self.earlier, draft.form.attributes)
-        write_folder(folder, draft.form, drafting.formats, **drafting.manifest_fields(draft, rng))
-        release = Release.read(folder)
+        release = self._written(folder, chain([draft], drafts), drafting, rng)
         evidence = Evidence(state=drafting.state(draft))
         verdicts = verify(
             [*self.earlier, release], evidence, allow_seeded=self.seed is not None, only_last=True
@@ -58,6 +68,35 @@ class DraftingByCounts(DraftingInParts):
             attacks=[],
             spent=method.cost(self.number) if isinstance(method, Budgeted) else None,
         )
+
+    def _at_once(self) -> int:
+        """So many published rows are in a part, by halves of the usual where memory is small."""
+        rows = _PART
+        while rows > self.divided.most:
+            rows //= 2
+        return rows
+
+    def _written(
+        self, folder: Path, drafts: Iterator[Draft], drafting: Drafting, rng: Randomness
+    ) -> Release:
+        """The files of a release, in one piece where there is one draft."""
+        draft = next(drafts)
+        further = next(drafts, None)
+        if further is None:
+            if draft.form.rows * draft.form.table.width * _BYTES_PER_VALUE > self.divided.room:
+                raise MethodError(
+                    "what would be published does not fit the memory in one piece; set [publish]"
+                    " engine = 'out-of-core' and formats = ['parquet'], or lower beta."
+                )
+            fields = drafting.manifest_fields(draft, rng)
+            write_folder(folder, draft.form, drafting.formats, **fields)
+            return Release.read(folder)
+        manifest = None
+        for at, each in enumerate(chain([draft, further], drafts)):
+            manifest = grown(manifest, at, drafting, each, rng, folder)
+        if manifest is not None:
+            write_manifest(folder, manifest)
+        return opened(folder)
 
 
 def counts(method: Method) -> bool:

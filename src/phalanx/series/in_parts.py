@@ -81,7 +81,7 @@ class DraftingInParts:
                     "the parts of the table do not have the same published columns; nothing was"
                     " published, please report this."
                 )
-            manifest = _grown(manifest, at, drafting, draft, rng, folder)
+            manifest = grown(manifest, at, drafting, draft, rng, folder)
             part = Part.read_part(folder, manifest, at)
             verdicts = drafting.checked(draft, part, {}).verdicts
             merged.add(Found.of(part, verdicts, merged.prefix))
@@ -127,7 +127,7 @@ def draft_of_part(method: Method, microdata: Microdata, rng: Randomness) -> Draf
         ) from None
 
 
-def _grown(
+def grown(
     manifest: Manifest | None,
     at: int,
     drafting: Drafting,

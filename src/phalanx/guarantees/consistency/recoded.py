@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -86,6 +87,26 @@ def _order_faults(table: pl.DataFrame) -> Iterator[str]:
         yield "the rows are not in the order of what they say"
 
 
+def first_and_last(form: Recoded) -> pl.DataFrame:
+    """The rows at both ends of a part."""
+    return pl.concat([form.table[:1], form.table[-1:]])
+
+
+def part_faults(ends: Sequence[pl.DataFrame]) -> Iterator[str]:
+    """Parts that do not follow each other in the order of what rows say, or that share an image;
+    ``ends``: as ``first_and_last`` gives them, part by part.
+    """
+    for at, (before, after) in enumerate(pairwise(ends), 1):
+        if before.schema != after.schema:  # which is said anyway
+            continue
+        border = pl.concat([before[-1:], after[:1]])
+        ordered = border.sort(border.columns, nulls_last=True, maintain_order=True)
+        if border[0].equals(border[1]):
+            yield f"parts {at} and {at + 1} hold rows of one image, which stands in one part alone"
+        elif not ordered.equals(border):
+            yield f"parts {at} and {at + 1} are not in the order of what their rows say"
+
+
 def _runs(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The first row of every run of equal rows, and how many there are."""
     if not table.height:
@@ -130,6 +151,13 @@ class Images:
             )  # in a CSV an empty column has no type
             _images_of[form] = cls(typed, counts, recodings, form.scheme["chosen"] == "partition")
         return _images_of[form]
+
+    @classmethod
+    def together(cls, parts: Sequence["Images"]) -> "Images":
+        """Those of a release whose parts are given, of which none has another's image."""
+        table = pl.concat([part.table for part in parts])
+        counts = np.concatenate([part.counts for part in parts])
+        return cls(table, counts, parts[0].recodings, parts[0].partition)
 
     @cached_property
     def cells(self) -> list[tuple[pl.DataFrame, Ints]]:
@@ -277,11 +305,11 @@ def unlike_attributes(images: Images, microdata: Microdata) -> str:
 
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
     """``check_truth_of`` of a table in memory."""
-    return check_truth_of(form, [(microdata, groups)], strangers)
+    return check_truth_of(Images.of(form), [(microdata, groups)], strangers)
 
 
 def check_truth_of(
-    form: Recoded, rows: Iterable[tuple[Microdata, Ints]], strangers: int = 0
+    images: Images, rows: Iterable[tuple[Microdata, Ints]], strangers: int = 0
 ) -> Verdict:
     """Each published row lies in its image, and each image has just as many rows as the table shows
     of it.
@@ -291,7 +319,6 @@ def check_truth_of(
     ``strangers``: how many persons who are not among them are said to be published. The worst figure
     is the number of rows that lie elsewhere, and of rows that an image shows too many or too few.
     """
-    images = Images.of(form)
     shown, elsewhere, published = np.zeros_like(images.counts), 0, 0
     for microdata, groups in rows:
         if unlike := unlike_attributes(images, microdata):

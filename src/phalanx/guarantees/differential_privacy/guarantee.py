@@ -79,6 +79,7 @@ class DifferentialPrivacy:
     name: ClassVar[str] = "differential-privacy"
     forms: ClassVar[tuple[str, ...]] = ("recoded",)
     over_series: ClassVar[bool] = True
+    of_each_group: ClassVar[bool] = True
     epsilon: Number
     delta: Number
     k: int

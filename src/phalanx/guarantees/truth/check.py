@@ -26,6 +26,7 @@ from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.recoded import Recoded
+from phalanx.release.part import Part
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -106,7 +107,12 @@ def check_of_images(release: Release, rows: Iterable[tuple[Microdata, Ints]]) ->
     """The same of a recoded release whose table is larger than the memory; ``rows``: some at a
     time, and the number of the image of each, 0 for one that is not published.
     """
-    return recoded.check_truth_of(Recoded.expect(release.form), rows)
+    numbers = range(len(release.manifest.parts))
+    parts = (Part.read_part(release.path, release.manifest, number) for number in numbers)
+    images = [
+        recoded.Images.of(Recoded.expect(part.form)) for part in (parts if numbers else [release])
+    ]
+    return recoded.check_truth_of(recoded.Images.together(images), rows)
 
 
 def _as_it_says(form: Form, microdata: Microdata, groups: Ints, _: int) -> Verdict:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -28,7 +29,7 @@ from phalanx.methods.safe_sampling.offer import OFFER
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
 from phalanx.randomness import Randomness
 from phalanx.release.form import Form
-from phalanx.release.forms.recoded import Recoded, recode
+from phalanx.release.forms.recoded import Recoded, in_order, recode
 
 Choice = Literal["levels", "partition"]
 
@@ -253,7 +254,8 @@ class SafeSampling:
         rng: Randomness,
         *,
         most: int,
-    ) -> tuple[Draft, Iterable[tuple[Microdata, Ints]]]:
+        at_once: int | None = None,
+    ) -> tuple[Iterator[Draft], Iterable[tuple[Microdata, Ints]]]:
         """Publish a table that is read some rows at a time: the same release as of all of them.
 
         Parameters
@@ -266,12 +268,15 @@ class SafeSampling:
             The one source of chance.
         most : int
             So many different images, or cells of the lowest levels, may be held.
+        at_once : int, optional
+            So many published rows are in a draft, or one image alone; all in one if not given.
 
         Returns
         -------
-        tuple[Draft, Iterable[tuple[Microdata, Ints]]]
-            What is proposed, with groups of no row; and for the check all rows once more, some at a
-            time, with the image of each, 0 for one that is not published.
+        tuple[Iterator[Draft], Iterable[tuple[Microdata, Ints]]]
+            What is proposed, draft by draft in the order of the release, with groups of no row; and
+            for the check all rows once more, some at a time, with the image of each, 0 for one that
+            is not published.
 
         Raises
         ------
@@ -286,11 +291,19 @@ class SafeSampling:
             image, images = scheme.images(microdata, sample)
             counts.add(images, np.bincount(image, minlength=images.height))
         images, times = counts.crowds(self.promise.k)
-        form, place = recode(images, times, scheme.attributes(first), scheme.parameters())
+        attributes = scheme.attributes(first)
+        order = in_order(images, attributes)
+        images, times = images[order], times[order.to_numpy()]
+
+        def drafts() -> Iterator[Draft]:
+            """Whole images, as many as there is room for."""
+            for at, end in pairwise(_cuts(times, at_once)):
+                form, _ = recode(images[at:end], times[at:end], attributes, scheme.parameters())
+                yield self._draft(form, np.zeros(0, dtype=np.int64), mark)
 
         def once_more() -> Iterator[tuple[Microdata, Ints]]:
             """The same sample, drawn again by the same name."""
-            numbered = images.with_columns(pl.Series("", place))
+            numbered = images.with_columns(pl.Series("", np.arange(1, images.height + 1)))
             for microdata, sample in self._sampled(read, rng):
                 image, here = scheme.images(microdata, sample)
                 number = here.join(
@@ -300,7 +313,7 @@ class SafeSampling:
                 groups[sample] = number.to_numpy()[image]
                 yield microdata, groups
 
-        return self._draft(form, np.zeros(0, dtype=np.int64), mark), once_more()
+        return drafts(), once_more()
 
     def _admitted(self, schema: Schema, memory: Memory, rng: Randomness) -> str:
         """The mark of the sample, where the budget has room for it and it was never drawn."""
@@ -501,6 +514,18 @@ class SafeSampling:
         if p.epsilon_scheme:
             shown |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
         return shown
+
+
+def _cuts(times: Ints, at_once: int | None) -> list[int]:
+    """Where images that occur so many ``times`` (g,) are cut into pieces of at most ``at_once`` rows,
+    or of one image; from 0 to g, and nothing but published counts has a part in it.
+    """
+    ends = np.cumsum(times)
+    cuts = [0]
+    while at_once is not None and cuts[-1] < len(ends):
+        behind = ends[cuts[-1] - 1] if cuts[-1] else 0
+        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, behind + at_once, side="right"))))
+    return cuts if len(cuts) > 1 else [0, len(ends)]
 
 
 def _rows(rows: int, cells: int) -> str:

@@ -115,6 +115,17 @@ def different_names(columns: Sequence[str]) -> None:
         )
 
 
+def in_order(images: pl.DataFrame, attributes: Sequence[PublishedAttribute]) -> pl.Series:
+    """The places of different images, shape (g,), in the order of what they say, in which they are
+    published; SchemaError where two columns would have one name.
+    """
+    names = [column for a in attributes for column in a.columns]
+    different_names(names)
+    if not images.height:
+        return pl.Series([], dtype=pl.UInt32)
+    return images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""]
+
+
 def recode(
     images: pl.DataFrame,
     counts: Ints,
@@ -129,12 +140,7 @@ def recode(
     columns would have one name.
     """
     names = [column for a in attributes for column in a.columns]
-    different_names(names)
-    order = (
-        images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""]
-        if images.height
-        else pl.Series([], dtype=pl.UInt32)
-    )
+    order = in_order(images, attributes)
     place = np.empty(images.height, dtype=np.int64)
     place[order.to_numpy()] = np.arange(1, images.height + 1)
     rows = np.repeat(order.to_numpy(), counts[order.to_numpy()])
