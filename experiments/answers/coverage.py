@@ -71,7 +71,7 @@ def methods(quasi: list[str], sensitive: str, name: str) -> dict[str, object]:
         "mondrian k=6": px.Mondrian(k=6),
         "mondrian k=6 l=2": px.Mondrian(k=6, l=2),
         "mondrian k=25 l=2": px.Mondrian(k=25, l=2),
-        "m-invariance m=2": px.MInvariance(m=2),
+        "m-invariance m=2": px.MInvariance(m=2, regions=1),
         "anatomy l=2": px.Anatomy(l=2),
         "slicing l=2": px.Slicing(l=2, columns=apart),
         "slicing, random buckets": px.Slicing(

@@ -80,7 +80,9 @@ def main() -> None:
         for l in (2, 3):
             methods: dict[str, Method] = {
                 "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
-                "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
+                "m-invariance": MInvariance(
+                    m=l, regions=1, changed="new-record", not_eligible="suppress"
+                ),
                 "global-guarantee": GlobalGuarantee(
                     l=l, protect=protected, expected_later=protected
                 ),

@@ -226,7 +226,9 @@ def breaks(tables: list[pl.DataFrame], folder: Path) -> None:
     for l in (2, 5):
         methods: dict[str, Method] = {
             "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
-            "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
+            "m-invariance": MInvariance(
+                m=l, regions=1, changed="new-record", not_eligible="suppress"
+            ),
             "global-guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
         }
         for name, method in methods.items():

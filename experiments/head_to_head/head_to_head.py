@@ -99,7 +99,7 @@ def our_level(rows: int) -> Board:
             "mondrian, k = 10, l = 3": px.Mondrian(k=K, l=L),
             "anatomy, l = 3": px.Anatomy(l=L),
             "slicing, l = 3": px.Slicing(l=L, sensitive_column_size=1),
-            "m-invariance, m = 3": px.MInvariance(m=L, regions="auto"),
+            "m-invariance, m = 3": px.MInvariance(m=L),
             "global guarantee, l = 3": px.GlobalGuarantee(l=L),
             "global guarantee, l = 3, of the rarest tenth of values": px.GlobalGuarantee(
                 l=L, protect={"least_frequent": 0.1}

@@ -49,7 +49,7 @@ SCHEMA = Schema(identifier="id", quasi=QUASI, sensitive=SENSITIVE, types={"incom
 EXPECTED = 0.1
 SERIES = {
     "l-diverse Mondrian, k = 4, l = 2": Mondrian(k=4, l=2),
-    "m-invariance, m = 2": MInvariance(m=2, not_eligible="suppress"),
+    "m-invariance, m = 2": MInvariance(m=2, regions=1, not_eligible="suppress"),
 }
 ONE = {
     "as it is": Mondrian(
@@ -58,7 +58,7 @@ ONE = {
     "k = 5, l = 2": Mondrian(k=5, l=2),
     "k = 20, l = 2": Mondrian(k=20, l=2),
     "k = 200, l = 2": Mondrian(k=200, l=2),
-    "m-invariance, m = 3": MInvariance(m=3, not_eligible="suppress"),
+    "m-invariance, m = 3": MInvariance(m=3, regions=1, not_eligible="suppress"),
 }
 
 

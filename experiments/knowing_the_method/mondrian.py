@@ -96,14 +96,20 @@ def main() -> None:
         for cuts in CUTS:
             show("adult", f"k = {k}, l = {l}", cuts, of(cuts, k=k, l=l), adult)
         if k == 1:
-            show("adult", f"m = {l}", "m-invariance", MInvariance(m=l), adult)
+            show("adult", f"m = {l}", "m-invariance", MInvariance(m=l, regions=1), adult)
     for cuts in CUTS:
         show("adult", "k = 10, t = 1/5", cuts, of(cuts, k=10, t="1/5"), adult)
     for rows, l in ((4000, 2), (4000, 4), (None, 2), (None, 4), (None, 10)):
         data = microdata("acs2018_occsal", ACS, "income", rows)
         for cuts in CUTS:
             show(f"ACS, {data.rows:,} rows", f"l = {l}", cuts, of(cuts, l=l), data)
-        show(f"ACS, {data.rows:,} rows", f"m = {l}", "m-invariance", MInvariance(m=l), data)
+        show(
+            f"ACS, {data.rows:,} rows",
+            f"m = {l}",
+            "m-invariance",
+            MInvariance(m=l, regions=1),
+            data,
+        )
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def experiment(case: Case, to: Path) -> list[tuple[Any, ...]]:
             case.tables,
             name=way,
             schema=case.schema,
-            method=MInvariance(balancing=way, **case.parameters),
+            method=MInvariance(regions=1, balancing=way, **case.parameters),
             to=to,
         )
         microdata = [run.microdata(table, case.schema) for table in case.tables]

@@ -95,10 +95,15 @@ def experiment(everything: pl.DataFrame, sensitive: str, releases: int, to: Path
         )
     schema = Schema(identifier=PERSON, quasi=QUASI, sensitive=sensitive, missing="value")
     methods: dict[str, tuple[str, Method]] = {
-        "remembering": ("m-invariance, remembering", MInvariance(m=m, changed="suppress")),
+        "remembering": (
+            "m-invariance, remembering",
+            MInvariance(m=m, regions=1, changed="suppress"),
+        ),
         "forgetting": (
             "m-invariance, forgetting",
-            MInvariance(m=m, changed="suppress", not_eligible="suppress", remember=False),
+            MInvariance(
+                m=m, regions=1, changed="suppress", not_eligible="suppress", remember=False
+            ),
         ),
         "mondrian": ("Mondrian", Mondrian(k=m, l=m, cuts="strict")),
     }

@@ -30,14 +30,6 @@ WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
 """Keys that hold a table, of which what stands in it matters."""
 
 NOT_ASKED: Mapping[Option, str] = {
-    (
-        "m-invariance",
-        "regions",
-        "'auto'",
-    ): (
-        "it is a number of regions that follows from the rows, m and the number of values, which"
-        " are public"
-    ),
     ("mondrian", "keep_cuts", "True"): (
         "it goes with k alone, which promises nothing of sensitive values, and no cut looks at one"
     ),

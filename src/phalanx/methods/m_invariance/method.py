@@ -9,8 +9,9 @@ docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``r
 person who returns under the signature first published for them. It takes a tuple whose value
 changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we
 refuse, or suppress the fewest that restore it. It assigns new tuples from everywhere; we assign
-them region by region (``assigning.py``). Of equally good splits we take the most even one. It asks
-for intervals of a least width (section 4.1); here none has one unless ``min_width`` says so.
+them region by region (``assigning.py``). Of equally good splits we take the most even one, and
+counterfeits make up for lists with fewer persons before a cut. It asks for intervals of a least
+width (section 4.1); here none has one unless ``min_width`` says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,10 +89,10 @@ class MInvariance:
     where one can be spared; the paper's way needs hardly any counterfeits, and names values and
     persons to anyone who knows the method.
     """
-    regions: int | Literal["auto"] = 1
+    regions: int | Literal["auto"] = "auto"
     """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose
     less and need more counterfeits. 1 is the paper's way; "auto" follows from public counts, so
-    that few are needed.
+    that few are needed, and makes fewer of newcomers than of a first table.
     """
     remember: bool = True
     """Keep the signature of everyone ever published; False forgets those who left, as the paper
