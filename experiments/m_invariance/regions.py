@@ -16,11 +16,11 @@ counterfeits counted as an analyst would; "paper" among ``--regions`` is the pap
 (``balancing = "paper"``, one region), beside which the last release's loss and error then stand in
 per cent, and what came of the goal: loss 50 % and error 60 % below, with at most 5 % of
 counterfeits. *By group*: how often a learner who knows everyone's group in the last release names
-the value of a person rightly, at any size. *Learned*: how often the learner of a series names the value of a person rightly; it
-is played on ``adult`` and, with ``--learn``, on the others, which must be small, as it needs every
-group that may host a person. At the end stands the last release's loss, error, counterfeits and
-learning by the number of regions. Releases are made by the method itself and not checked from files.
-Prints a Markdown table; progress goes to the standard error.
+the value of a person rightly, at any size. *Learned*: how often the learner of a series names the
+value of a person rightly; it is played on ``adult`` and, with ``--learn``, on the others, which
+must be small, as it needs every group that may host a person. At the end stands the last release's
+loss, error, counterfeits and learning by the number of regions. Releases are made by the method
+itself and not checked from files. Prints a Markdown table; progress goes to the standard error.
 """
 
 import argparse

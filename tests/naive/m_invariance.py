@@ -118,7 +118,7 @@ def first_parts(ordered, x, length):
     """
     evenly = [math.floor(Fraction(x * len(places), length) + Fraction(1, 2)) for places in ordered]
     at = sorted(places[max(n - 1, 0)] for places, n in zip(ordered, evenly, strict=True) if places)
-    middle = at[len(at) // 2]
+    middle = at[(len(at) - 1) // 2]
     return [
         nearest(
             nearest(n, sum(p < middle for p in places), sum(p <= middle for p in places)),

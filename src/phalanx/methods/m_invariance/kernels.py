@@ -392,7 +392,7 @@ def _with_counterfeits(
     """The same of rows with counterfeits: list j has ``own[j]`` tuples, which come first, and
     ``taken`` (s,) becomes how many of them the best scheme puts into its first part.
 
-    A first part of x rows is filled up to where the lists lie after x of n rows (the median of
+    A first part of x rows is filled up to where the lists lie after x of n rows (a lower median of
     them, each as if its counterfeits stood evenly between its tuples): a list gives all tuples
     before that place and none behind it, so far as its counterfeits allow. Parts are measured by
     their tuples alone. ``firsts`` (length, s) and ``perimeter`` (length,) are written over.
@@ -424,7 +424,7 @@ def _with_counterfeits(
                         i -= 1
                     at[i] = where
                     some += 1
-            middle = at[some // 2]
+            middle = at[(some - 1) // 2]
             for j in range(s):
                 firsts[x, j] = x
                 if own[j] < n:
