@@ -4,7 +4,7 @@ region.
 """
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Final
 
@@ -37,7 +37,7 @@ def automatic(rows: int, values: int, m: int) -> int:
     [375, 77, 16, 6, 3]
     """
     largest = NormalDist().inv_cdf((m - 0.375) / (m + 0.25))
-    alone = largest / 2 * (values * m / (2 * rows)) ** 0.5
+    alone = largest / 2 * sqrt(values * m / (2 * rows))
     return ceil(min((_COUNTERFEITS / alone) ** 4, rows / (_ROWS_OF_A_SET * values * m)))
 
 
@@ -50,7 +50,7 @@ def of_newcomers(regions: int, new: int, rows: int) -> int:
     >>> [of_newcomers(regions, 5_000, 150_000) for regions in (77, 16, 6, 1)]
     [15, 3, 3, 1]
     """
-    return min(regions, max(ceil(regions * (new / rows) ** 0.5), _CUT))
+    return min(regions, max(ceil(regions * sqrt(new / rows)), _CUT))
 
 
 @dataclass(frozen=True, kw_only=True)
