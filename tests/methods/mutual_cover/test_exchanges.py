@@ -134,6 +134,7 @@ def test_what_would_keep_rows_from_changing_is_not_done():
 
 
 def test_large_groups_stay_as_they_were_cut():
+    """To compare two takes the square of their size."""
     rows = [(i % 40, i) for i in range(80)]
     groups = [[i for i in range(80) if i % 2 == side] for side in (0, 1)]
     assert len(groups[0]) > kernel.LARGEST

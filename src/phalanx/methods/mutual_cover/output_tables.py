@@ -267,8 +267,8 @@ def widened(group: Ints, bad: Bools, places: Floats, part: Ints | None = None) -
         if np.isinf(min(before, after)):
             raise MethodError(
                 f"not even all {'such rows' if part_of.any() else 'rows'} together can all change:"
-                " their values differ too little; ask for fewer changes, raise delta, add"
-                ' quasi-identifiers, or ask for outputs = "least-cost".'
+                " values differ too little; ask for fewer changes or least-cost outputs, raise"
+                " delta, or add quasi-identifiers."
             )
         joined[b - 1 if before <= after else b] = True
     label: Ints = np.concatenate([[0], np.cumsum(~joined)])[group]

@@ -101,20 +101,20 @@ def _nearest(rows: Rows, block: Ints, i: int, near: Ints, far: Floats) -> int:
     """Write the rows of the ``block`` that are nearest to row i, but for itself, into ``near``; how
     many there are.
     """
-    found = 0
+    taken = 0
     for j in block:
         if j == i or len(near) == 0:
             continue
         d = _between(rows, i, j)
-        if found == len(near) and d >= far[found - 1]:
+        if taken == len(near) and d >= far[taken - 1]:
             continue
-        p = min(found, len(near) - 1)
+        p = min(taken, len(near) - 1)
         while p > 0 and far[p - 1] > d:
             far[p], near[p] = far[p - 1], near[p - 1]
             p -= 1
         far[p], near[p] = d, j
-        found = min(found + 1, len(near))
-    return found
+        taken = min(taken + 1, len(near))
+    return taken
 
 
 @_kernel
@@ -226,7 +226,8 @@ def _is_new(groups: Groups, i: int, near: Ints, changed: Ints, looked: int) -> b
 
 @_kernel
 def exchange(asked: Asked, rows: Rows, groups: Groups, blocks: Ints, which: Ints) -> None:
-    """Exchange rows between the ``groups`` of each of the blocks ``which``, in place.
+    """Exchange ``rows`` between the ``groups`` of each of the blocks ``which``, in place, so that
+    groups keep what is ``asked``.
 
     Block b has the groups ``blocks[b] .. blocks[b + 1] - 1``.
     """
