@@ -5,10 +5,10 @@ table.
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
-from phalanx.errors import LedgerError, ReleaseError
+from phalanx.errors import LedgerError, PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
@@ -24,7 +24,7 @@ from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.folder import Release, opened
+from phalanx.release.folder import EachFile, Release, opened
 from phalanx.release.foreign import Foreign
 
 
@@ -64,6 +64,8 @@ def verify(
     identifier: str | None = None,
     cluster: str | None = None,
     allow_seeded: bool = False,
+    engine: Literal["local", "spark"] | None = None,
+    spark_master: str | None = None,
 ) -> Verification:
     """Check releases of one series from their files, and against whatever evidence is laid beside
     them.
@@ -85,6 +87,12 @@ def verify(
         The cluster column of the originals; adds what is promised of households.
     allow_seeded : bool, default False
         Accept releases that were made with a seed, in a test.
+    engine : "local" or "spark", optional
+        Where the parts of a release in parts are looked at: one after the other here, or by
+        workers of Spark, who must see the folder under the same path. The verdicts are the same.
+    spark_master : str, optional
+        Where Spark runs, in its own words; by default in the session that is active, or on all
+        processors of this machine.
 
     Returns
     -------
@@ -97,9 +105,15 @@ def verify(
         Where a folder cannot be read, or the originals do not fit.
     LedgerError
         Where the ledger cannot be read, or knows no such series.
+    PlanError
+        Where there is no such engine, or no Spark.
+    ExtraError
+        Where PySpark or Java is missing.
     """
-    originals, given = as_tables(originals), read_releases(releases)
+    originals = as_tables(originals)
     with ExitStack() as rooms:
+        each = rooms.enter_context(_where(engine, spark_master))
+        given = read_releases(releases, each)
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = (
             gather_evidence(
@@ -109,8 +123,26 @@ def verify(
             else (Evidence.of([release.evidence for release in given]), [])
         )
         return Verification(
-            [*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded]
+            [*verify_releases(read, evidence, allow_seeded=allow_seeded, each=each), *recorded]
         )
+
+
+def _where(engine: str | None, master: str | None) -> AbstractContextManager[Any]:
+    """What calls a function with each number of a part or a file; PlanError where nothing does."""
+    if engine not in (None, "local", "spark"):
+        raise PlanError(
+            f"the engine is {engine!r}, and a check runs on local or on spark; name one of these."
+        )
+    if engine != "spark":
+        if master is not None:
+            raise PlanError(
+                "spark_master says where Spark runs, and the engine is another; set engine ="
+                " 'spark', or leave it out."
+            )
+        return nullcontext(map)
+    from phalanx.engines.spark.calling import workers
+
+    return workers(master)
 
 
 def verify_table(
@@ -196,9 +228,11 @@ def as_tables(originals: Any) -> Sequence[Any]:
     return originals if isinstance(originals, list | tuple) else [originals]
 
 
-def read_releases(releases: str | Path | Release | Sequence[str | Path | Release]) -> list[Release]:
+def read_releases(
+    releases: str | Path | Release | Sequence[str | Path | Release], each: EachFile = map
+) -> list[Release]:
     """The folders as releases, in the order given; ReleaseError where they are of several series,
-    or one is given twice.
+    or one is given twice. ``each`` compares the files of one in parts with their digests.
     """
     if isinstance(releases, str | Path | Release):
         releases = [releases]
@@ -211,7 +245,7 @@ def read_releases(releases: str | Path | Release | Sequence[str | Path | Release
         )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
-    read = [r if isinstance(r, Release) else opened(r) for r in releases]
+    read = [r if isinstance(r, Release) else opened(r, each) for r in releases]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
         raise ReleaseError(
             f"the releases are of different series ({', '.join(names)}); check one series at a"

@@ -2,6 +2,7 @@
 """Tables on Spark, by a Spark that is here: `make spark` runs this in an environment of its own."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -12,8 +13,9 @@ import polars as pl
 import pytest
 
 from phalanx import MInvariance, Mondrian, Schema, Series, verify
+from phalanx.data.sources.available_memory import memory_held
 from phalanx.errors import ExtraError, MethodError, PlanError, SourceError
-from phalanx.release.folder import Release
+from phalanx.release.folder import Release, digest_of
 
 MARKER = "Zq7Marker"
 SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
@@ -199,6 +201,136 @@ def test_the_same_is_promised_and_no_more_is_lost(tmp_path):
         "k-anonymity",
         "frequency-l-diversity",
     }
+
+
+CHECKED = """
+import json, os
+from pyspark.sql import SparkSession
+from phalanx import verify
+from phalanx.errors import ReleaseError
+def found(name, **where):
+    try:
+        return verify(name, allow_seeded=True, **where).to_json()
+    except ReleaseError as error:
+        return str(error)
+names = sorted(path.name for path in here.iterdir())
+spark = SparkSession.builder.master("local[2]").getOrCreate()
+os.chdir(here)
+local = {name: found(name) for name in names}
+there = {name: found(name, engine="spark") for name in names}
+(here.parent / "found.json").write_text(json.dumps([local, there]))
+"""
+
+
+def tampered(folder, honest):
+    """What a middleman may do with a release in parts, each in a folder of its own."""
+
+    def copied(name):
+        shutil.copytree(honest, folder / name)
+        return folder / name, json.loads((folder / name / "release.json").read_text())
+
+    def told(path, manifest, **tables):
+        for name, table in tables.items():
+            file = path / f"{name}.parquet"
+            table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
+        for file in manifest["files"]:
+            file["sha256"] = digest_of(path / file["name"])
+        (path / "release.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+    copied("honest")
+    path, _ = copied("bytes")
+    for name in ("data-00004.parquet", "data-00002.parquet"):
+        content = bytearray((path / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (path / name).write_bytes(content)
+    path, _ = copied("missing")
+    (path / "data-00003.parquet").unlink()
+    path, manifest = copied("small")
+    table = pl.read_parquet(path / "data-00003.parquet")
+    mine = pl.col("group") == table["group"][-1]
+    fewer = pl.concat([table.filter(~mine), table.filter(mine)[:2]])
+    manifest["parts"][2]["rows"] -= table.height - fewer.height
+    manifest["rows"] -= table.height - fewer.height
+    told(path, manifest, **{"data-00003": fewer})
+    path, manifest = copied("moved")
+    manifest["parts"][0]["rows"] += 1
+    manifest["parts"][1]["rows"] -= 1
+    told(path, manifest)
+
+
+@on_spark
+@pytest.mark.slow
+def test_a_check_by_workers_finds_what_a_check_here_finds(tmp_path):
+    """Honest or not, a release in parts gets the same verdicts, figures, cases and refusals from the
+    workers of Spark, who find a relative path although they stand elsewhere; and the command ends
+    with the same code and words.
+    """
+    folder = tmp_path / "checked"
+    folder.mkdir()
+    table = tmp_path / "t.parquet"
+    people().write_parquet(table)
+    settings = {"engine": "out-of-core", "spark_master": None, "report": False, "seed": 1}
+    room = memory_held() + MEMORY
+    made = series(tmp_path, Mondrian(k=5, l=3), memory_limit=room, **settings).publish(table)
+    assert len(made.manifest.parts) > 4
+    tampered(folder, made.path)
+    code, said = run(folder, CHECKED, PYSPARK_PYTHON=sys.executable)
+    assert code == 0, said
+    here, there = json.loads((tmp_path / "found.json").read_text())
+    assert there == here
+    assert [name for name in here if isinstance(here[name], dict)] == ["honest", "small"]
+    assert here["honest"]["holds"]
+    assert not here["small"]["holds"]
+    assert "data-00002.parquet was changed" in here["bytes"]
+    for name, expected in (("small", 1), ("bytes", 2)):
+        words = ["verify", str(folder / name), "--allow-seeded"]
+        local, on_spark_too = (
+            subprocess.run(
+                [sys.executable, "-c", "from phalanx.cli import main; main()", *words, *more],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=300,
+            )
+            for more in ([], ["--engine", "spark", "--spark-master", "local[2]"])
+        )
+        assert local.returncode == on_spark_too.returncode == expected
+        assert local.stdout == on_spark_too.stdout
+        assert local.stderr == on_spark_too.stderr
+
+
+STRANGE = """
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").getOrCreate()
+publish("s", Mondrian(k=5), spark_master=None)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_workers_without_phalanx_are_named(tmp_path):
+    """A session of the user's with another interpreter, which has PySpark and nothing of ours."""
+    people().write_parquet(tmp_path / "t.parquet")
+    other = tmp_path / "python"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    other.chmod(0o700)
+    code, said = run(tmp_path, STRANGE, PYSPARK_PYTHON=str(other), PYTHONPATH="")
+    assert code == 1
+    assert "the workers of Spark do not have Phalanx" in said
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_check_where_there_is_no_spark_says_so(tmp_path, monkeypatch):
+    """An engine that there is not, a master without its engine, and a missing extra."""
+    for words, error, settings in (
+        ("runs on local or on spark", PlanError, {"engine": "out-of-core"}),
+        ("set engine = 'spark'", PlanError, {"spark_master": "local"}),
+        ("needs the extra 'spark'", ExtraError, {"engine": "spark"}),
+    ):
+        monkeypatch.setitem(sys.modules, "pyspark", None)
+        with pytest.raises(error, match=words):
+            verify(tmp_path, **settings)
 
 
 @pytest.mark.parametrize(

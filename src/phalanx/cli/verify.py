@@ -102,6 +102,21 @@ def verify(
             help="For another publisher's table: the column that names the group, if there is one."
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Where the parts of a release in parts are looked at: local, the default, or spark,"
+                " whose workers must see the folder."
+            )
+        ),
+    ] = None,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(
+            help="Where Spark runs, as spark://host:7077; by default on all processors here."
+        ),
+    ] = None,
     allow_seeded: Annotated[
         bool, typer.Option("--allow-seeded", help="Accept a release made with a seed, in a test.")
     ] = False,
@@ -133,6 +148,8 @@ def verify(
         "--identifier": identifier,
         "--cluster": cluster,
         "--allow-seeded": allow_seeded or None,
+        "--engine": engine,
+        "--spark-master": spark_master,
     }
     bounds = ctx.meta["bounds"]
     about_theirs = {"--sensitive": sensitive, **{f"--{name}": b for name, b in bounds.items()}}
@@ -186,6 +203,8 @@ def verify(
             identifier=identifier,
             cluster=cluster,
             allow_seeded=allow_seeded,
+            engine=engine,  # type: ignore[arg-type] # which is refused in a sentence
+            spark_master=spark_master,
         )
     if json:
         show_json(verification.to_json())

@@ -4,10 +4,10 @@
 import errno
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
@@ -25,6 +25,8 @@ from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
 from phalanx.release.parts import part_of, table_of, wrongly_in_parts
 
 FORMATS: Final = ("parquet", "csv")
+EachFile = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
+"""Calls a function with each number of a file, one after the other or wherever it may."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +116,12 @@ class Unread(Release):
         return read.form
 
 
-def opened(path: str | Path) -> Release:
+def opened(path: str | Path, each: EachFile = map) -> Release:
     """A release folder, read as ``Release.read`` does; of one in parts no table is read before
-    one is asked for.
+    one is asked for, and ``each`` compares its files with their digests.
     """
     where = Path(path)
-    manifest = _checked_manifest(where)
+    manifest = _checked_manifest(where, each)
     if manifest.parts:
         return Unread(where, manifest)
     return Release(manifest=manifest, form=read_form(where, manifest), path=where)
@@ -221,7 +223,7 @@ def _flush_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _checked_manifest(path: Path) -> Manifest:
+def _checked_manifest(path: Path, each: EachFile = map) -> Manifest:
     """The manifest of a folder that holds the files that it names, and nothing else; ReleaseError
     where it does not.
     """
@@ -238,7 +240,7 @@ def _checked_manifest(path: Path) -> Manifest:
             f"{path}: the manifest is not in the form in which it was published; ask the"
             " publisher for the folder again."
         )
-    _check_files(path, manifest)
+    _check_files(path, manifest, each if manifest.parts else map)
     return manifest
 
 
@@ -263,7 +265,7 @@ def _check_links(path: Path) -> None:
         )
 
 
-def _check_files(path: Path, manifest: Manifest) -> None:
+def _check_files(path: Path, manifest: Manifest, each: EachFile) -> None:
     present = {entry.name for entry in path.iterdir()} - {NAME}
     declared = [f.name for f in manifest.files]
     if len(set(declared)) < len(declared) or any(
@@ -288,17 +290,22 @@ def _check_files(path: Path, manifest: Manifest) -> None:
         raise ReleaseError(
             f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again."
         )
-    check_digests(path, manifest)
+    check_digests(path, manifest, each)
 
 
-def check_digests(path: Path, manifest: Manifest) -> None:
+def check_digests(path: Path, manifest: Manifest, each: EachFile = map) -> None:
     """ReleaseError where a file is not the one that the manifest names."""
-    for file in manifest.files:
-        if digest_of(path / file.name) != file.sha256:
-            raise ReleaseError(
-                f"{path}: the file {file.name} was changed after it was published (its digest"
-                " differs); ask the publisher for it again."
-            )
+    for _ in each(partial(_check_digest, path, manifest), range(len(manifest.files))):
+        pass
+
+
+def _check_digest(path: Path, manifest: Manifest, number: int) -> None:
+    file = manifest.files[number]
+    if digest_of(path / file.name) != file.sha256:
+        raise ReleaseError(
+            f"{path}: the file {file.name} was changed after it was published (its digest"
+            " differs); ask the publisher for it again."
+        )
 
 
 def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:

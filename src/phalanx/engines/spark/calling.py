@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from phalanx.engines.spark.faults import ANY, WorkerFault, raise_told, told
 from phalanx.engines.spark.records import record
 from phalanx.engines.spark.session import session
-from phalanx.errors import PhalanxError, ReleaseError, SourceError
+from phalanx.errors import PhalanxError, PlanError, ReleaseError, SourceError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,12 +59,12 @@ def workers(master: str | None) -> Iterator[Each]:
     ):
 
         def each(work: Callable[[int], T], numbers: Iterable[int]) -> Iterable[T]:
-            return call_each(spark, partial(_there, Path.cwd(), work), numbers, "check")
+            return call_each(spark, partial(there, Path.cwd(), work), numbers, "check")
 
         yield each
 
 
-def _there(folder: Path, work: Callable[[int], T], number: int) -> T:
+def there(folder: Path, work: Callable[[int], T], number: int) -> T:
     """Work in the folder in which it was asked for, so that a path means what it means there."""
     try:
         with chdir(folder):
@@ -173,6 +173,11 @@ def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
+        if "No module named 'phalanx'" in str(error):
+            raise PlanError(
+                "the workers of Spark do not have Phalanx; set PYSPARK_PYTHON to an interpreter that"
+                " has it before the session begins."
+            ) from None
         condition = getattr(error, "getCondition", lambda: None)()
         raise SourceError(
             f"Spark stopped ({type(error).__name__}{f', {condition}' if condition else ''}); its log"
