@@ -2,7 +2,7 @@
 """The same table published by the local engine and on Spark, each as a user starts it: `phalanx publish
 plan.toml` as a process of its own, with the check and the ledger. And each stage of Spark by itself.
 
-    python benchmarks/spark.py [--rows 1000000 …] [--only local|spark] [--json FILE]
+    python benchmarks/spark.py [--rows 1000000 …] [--only local|spark] [--method …] [--json FILE]
 
 The table is that of benchmarks/larger.py. ``seconds`` are by the clock; ``cpu`` is what the process
 took with all that it started, the Java of Spark and its workers among them; ``ratio`` is beside the
@@ -28,7 +28,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from larger import METHODS, PHALANX, make
+from larger import METHODS, PHALANX, batch, make
+
+from phalanx.engines.choosing import bytes_of
+from phalanx.engines.spark.calling import workers
+from phalanx.engines.spark.tasks import AT_ONCE, packed, unpacked
 
 PLAN = """
 [series]
@@ -54,6 +58,9 @@ spark.eventLog.compress false
 spark.log.level ERROR
 """
 BETWEEN = "(between stages)"
+PIECES = 500
+TASKS = 1000
+"""So many are measured."""
 
 
 @dataclass
@@ -95,6 +102,9 @@ class Run:
     seconds: float
     cpu: float
     parts: int
+    source: int
+    """Bytes of the table's file, as is ``release`` of what is handed out."""
+    release: int
     start: float = 0.0
     between: float = 0.0
     """Seconds in which no stage ran, after the first one began."""
@@ -192,7 +202,10 @@ def publish(folder: Path, engine: str, options: argparse.Namespace, rows: int) -
         folder, {"SPARK_CONF_DIR": str(conf)}, ["publish", "--quiet", f"{engine}.toml"]
     )
     release = folder / "releases" / f"{engine}-1"
-    run = Run(engine, rows, options.method, seconds, cpu, len(list(release.glob("data*.parquet"))))
+    published = [path.stat().st_size for path in release.glob("*.parquet")]
+    parts = len(list(release.glob("data*.parquet")))
+    source = (folder / "table.parquet").stat().st_size
+    run = Run(engine, rows, options.method, seconds, cpu, parts, source, sum(published))
     if engine == "spark":
         (log,) = events.iterdir()
         run.stages = stages_of(log)
@@ -210,6 +223,30 @@ def _covered(stages: Sequence[Stage]) -> float:
         covered += max(0.0, stage.ended - max(stage.began, reached))
         reached = max(reached, stage.ended)
     return covered
+
+
+def probes(master: str) -> dict[str, float]:
+    """What does not grow with the rows of a cell: a piece of it that is packed, in processor seconds
+    and bytes, and a task of Spark that does nothing, in seconds of the process that publishes.
+    """
+    piece, began = batch(0, 1000).drop("person")[:1], time.process_time()
+    for _ in range(PIECES):
+        content = packed(piece)
+    packing = time.process_time()
+    for _ in range(PIECES):
+        unpacked(content)
+    ended = time.process_time()
+    with workers(master) as each:
+        list(each(abs, range(TASKS)))  # the first loads all that it needs
+        started = time.perf_counter()
+        list(each(abs, range(TASKS)))
+        task = (time.perf_counter() - started) / TASKS
+    return {
+        "pack": (packing - began) / PIECES,
+        "unpack": (ended - packing) / PIECES,
+        "piece": len(content),
+        "task": task,
+    }
 
 
 def show(run: Run, beside: Run | None) -> None:
@@ -248,7 +285,11 @@ def run() -> None:
     parser.add_argument("--method", choices=METHODS, default="mondrian")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--limit", default="2 GiB", help="of the memory of each worker of Spark")
-    parser.add_argument("--json", type=Path, help="also write all figures here")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        help="also write all figures here, with what a piece of a cell and a task take;\nexperiments/spark/scale.py reads it",
+    )
     parser.add_argument("--folder", type=Path, help="where the table and releases lie meanwhile")
     options = parser.parse_args()
     runs = []
@@ -270,7 +311,14 @@ def run() -> None:
         if made.stages:
             show_stages(made)
     if options.json:
-        options.json.write_text(json.dumps([asdict(made) for made in runs], indent=1))
+        found = {
+            "master": options.master,
+            "limit": bytes_of(options.limit),
+            "packed_at_once": AT_ONCE,
+            "probes": probes(options.master),
+            "runs": [asdict(made) for made in runs],
+        }
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def test_a_task_that_is_run_twice_gives_the_same(monkeypatch, by):
     """Whatever the order in which partitions are read and pieces arrive: the same rows in the same
     order in the same cells, with the same draws; nothing twice, nothing lost.
     """
-    monkeypatch.setattr(tasks, "_AT_ONCE", 1_000)
+    monkeypatch.setattr(tasks, "AT_ONCE", 1_000)
     frame = people()
     one = Pretended(frame, monkeypatch, by)
     cells = one.cells()

@@ -44,7 +44,7 @@ TAGGED: Final = "part int, place long, turn long, rows long, packed binary, faul
 NUMBERED: Final = "part int, at int"
 SOLVED: Final = "at int, figures string, fault string"
 
-_AT_ONCE: Final = 1 << 19
+AT_ONCE: Final = 1 << 19
 """So many rows are held before they are packed."""
 _KEY: Final = 16
 """Bytes of a keyed hash."""
@@ -119,7 +119,7 @@ def tag(batches: "Iterable[pa.RecordBatch]", tagging: Tagging) -> "Iterator[pa.R
         held: list[pl.DataFrame] = []
         for batch in batches:
             held.append(_plain(batch, schema))
-            if sum(frame.height for frame in held) >= _AT_ONCE:
+            if sum(frame.height for frame in held) >= AT_ONCE:
                 yield from _tagged(pl.concat(held), tagging, stream, place, turn)
                 held, turn = [], turn + 1
         if held:
