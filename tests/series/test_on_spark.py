@@ -16,6 +16,10 @@ from phalanx import MInvariance, Mondrian, Schema, Series, verify
 from phalanx.data.sources.available_memory import memory_held
 from phalanx.errors import ExtraError, MethodError, PlanError, SourceError
 from phalanx.release.folder import Release, digest_of
+from support.scripts import EXPERIMENTS
+
+sys.path.insert(0, str(EXPERIMENTS / "spark"))
+from cluster import standalone
 
 MARKER = "Zq7Marker"
 SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
@@ -128,6 +132,49 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path):
     assert verify(
         killed, originals=[tmp_path / "t.parquet"], identifier="who", allow_seeded=True
     ).holds
+
+
+EXECUTOR = """
+import os, signal, time
+import phalanx.series.on_spark as on_spark
+from pyspark.sql import SparkSession
+master = sys.argv[2]
+spark = SparkSession.builder.master(master).getOrCreate()
+publish("clean", Mondrian(k=5), spark_master=master)
+draft = on_spark.draft_cell
+def killed(of, method, drafts, at, microdata, rng):
+    died = here / "died"
+    if at == 2 and not died.exists():
+        with open(f"/proc/{os.getppid()}/stat") as stat:
+            executor = int(stat.read().rpartition(")")[2].split()[1])
+        with open(f"/proc/{executor}/cmdline") as command:
+            assert "CoarseGrainedExecutorBackend" in command.read()
+        died.write_text(str(executor))
+        os.kill(executor, signal.SIGKILL)
+    return draft(of, method, drafts, at, microdata, rng)
+on_spark.draft_cell = killed
+publish("killed", Mondrian(k=5), spark_master=master)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_an_executor_that_is_killed_changes_nothing(tmp_path):
+    """On a cluster of two executors one dies while it solves a cell: the publish goes on to its end,
+    and the files are those of a run in which none died, byte by byte.
+    """
+    (tmp_path / "t.parquet").mkdir()
+    for number, frame in enumerate(people().iter_slices(3_000)):
+        frame.write_parquet(tmp_path / "t.parquet" / f"{number}.parquet")
+    with standalone(tmp_path / "cluster") as (master, environment):
+        code, said = run(tmp_path, EXECUTOR, master, **environment)
+    assert code == 0, said
+    assert (tmp_path / "died").exists()
+    clean, killed = tmp_path / "out" / "clean-1", tmp_path / "out" / "killed-1"
+    assert [d for _, d in digests(clean)] == [d for _, d in digests(killed)]
+    assert len(digests(clean)) > 4
+    assert (Release.read(killed).form.table["ill"].sort() == people()["ill"].sort()).all()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["clean-1", "killed-1"]
 
 
 EACH = """
