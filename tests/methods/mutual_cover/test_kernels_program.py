@@ -154,11 +154,11 @@ def test_a_column_is_lowered_as_little_as_can_be(column, delta):
 WAYS = [
     (exact.NEAREST, [3, 1], [9, 10], Fraction(1, 3), 1000),
     (exact.ROOM, [3, 3, 1], [1, 3, 7], Fraction(3, 10), 1000),
-    (exact.COLUMN, [2, 3], [5, 9], Fraction(1, 3), 1000),
-    (exact.MIXED, [3, 3, 3], [4, 6, 10], Fraction(33, 100), 1000),
+    (exact.COLUMN, [3, 2], [1, 6], Fraction(1, 3), 1000),
+    (exact.MIXED, [1, 4, 2, 2], [4, 5, 6, 10], Fraction(33, 100), 1000),
     (exact.ROOM, [2, 3, 2], [4, 9, 10], Fraction(3, 10), 720720 * 2**20),
-    (exact.COLUMN, [2, 3], [5, 9], Fraction(1, 3), 2**40),
-    (exact.MIXED, [3, 3, 3, 3], [3, 4, 5, 6], Fraction(33, 100), 2**40),
+    (exact.COLUMN, [3, 2], [3, 9], Fraction(1, 3), 2**40),
+    (exact.MIXED, [2, 3, 2], [6, 7, 8], Fraction(3333, 10_000), 2**40),
 ]
 
 
