@@ -141,9 +141,10 @@ def take(
     by_value = kernels.counted_order(codes, n_values)
     own_counts = count(codes, n_values)
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(own_counts) - own_counts, own_counts)
-    asked = np.bincount(values, weights=counts, minlength=n_values).astype(np.int64)
+    some = np.flatnonzero(counts)
+    asked = np.bincount(values[some], weights=counts[some], minlength=n_values).astype(np.int64)
     first = rank < asked[codes[by_value]]
-    entries = np.argsort(values, kind="stable")
+    entries = some[np.argsort(values[some], kind="stable")]
     return rows[by_value[first]], np.repeat(entries, counts[entries]), np.sort(by_value[~first])
 
 

@@ -60,9 +60,12 @@ class Regions:
         column = self.microdata.columns[attribute]
         second = _second(column.domain, below, values)
         codes = column.codes[rows].astype(np.int64)
-        order = np.lexsort((codes, second[codes]))
-        first = len(rows) - int(second[codes].sum())
+        in_second = second[codes]
+        first = len(rows) - int(in_second.sum())
         place = min(max(first, least), len(rows) - least)
+        if place == first:
+            return np.flatnonzero(~in_second), np.flatnonzero(in_second)
+        order = np.lexsort((codes, in_second))
         return np.sort(order[:place]), np.sort(order[place:])
 
     def to_remember(self) -> Mapping[str, pl.DataFrame]:

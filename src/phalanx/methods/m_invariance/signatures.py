@@ -167,33 +167,37 @@ class Opened:
 
     def __init__(self, signatures: Signatures, members: Ints) -> None:
         self.created: list[Ints] = []
-        self._known = signatures
-        self._members = members.tolist()
+        self._offsets, self._values = signatures.offsets.astype(np.int64), signatures.values
+        self._members = members.astype(np.int64)
+        self._waiting: list[Ints] = []  # created, and not in the arrays yet
         ends = zip(signatures.offsets, signatures.offsets[1:], strict=False)
         self._place = {signatures.values[a:b].tobytes(): i for i, (a, b) in enumerate(ends)}
 
     def table(self) -> tuple[Ints, Ints, Ints]:
         """Offsets (q + 1,), values (e,) and members (q,) of all of them."""
-        sizes = np.array([len(values) for values in self.created], dtype=np.int64)
-        offsets = np.concatenate([self._known.offsets, self._known.offsets[-1] + np.cumsum(sizes)])
-        values = np.concatenate([self._known.values, *self.created])
-        return offsets.astype(np.int64), values, np.array(self._members, dtype=np.int64)
+        if self._waiting:
+            sizes = np.array([len(values) for values in self._waiting], dtype=np.int64)
+            self._offsets = np.concatenate([self._offsets, self._offsets[-1] + np.cumsum(sizes)])
+            self._values = np.concatenate([self._values, *self._waiting])
+            self._members = np.pad(self._members, (0, len(sizes)))
+            self._waiting = []
+        return self._offsets, self._values, self._members
 
     def open(self, values: Ints) -> int:
         """The place of the signature with these values (s,), opened if there is none."""
         signature = np.sort(values)
-        place = self._place.setdefault(signature.tobytes(), len(self._members))
-        if place == len(self._members):
+        place = self._place.setdefault(signature.tobytes(), len(self))
+        if place == len(self):
             self.created.append(signature)
-            self._members.append(0)
+            self._waiting.append(signature)
         return place
 
     def add(self, sets: Ints) -> None:
         """As many tuples are assigned to each value of a signature, shape (q,)."""
-        self._members = [a + b for a, b in zip(self._members, sets.tolist(), strict=True)]
+        self._members = self.table()[2] + sets
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._members) + len(self._waiting)
 
 
 def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
