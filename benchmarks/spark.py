@@ -32,6 +32,7 @@ from larger import METHODS, PHALANX, batch, make
 
 from phalanx.engines.choosing import bytes_of
 from phalanx.engines.spark.calling import workers
+from phalanx.engines.spark.session import session
 from phalanx.engines.spark.tasks import AT_ONCE, packed, unpacked
 
 PLAN = """
@@ -227,7 +228,7 @@ def _covered(stages: Sequence[Stage]) -> float:
 
 def probes(master: str) -> dict[str, float]:
     """What does not grow with the rows of a cell: a piece of it that is packed, in processor seconds
-    and bytes, and a task of Spark that does nothing, in seconds of the process that publishes.
+    and bytes; and a task of Spark that does nothing, in Python and without it, in seconds by the clock.
     """
     piece, began = batch(0, 1000).drop("person")[:1], time.process_time()
     for _ in range(PIECES):
@@ -240,11 +241,17 @@ def probes(master: str) -> dict[str, float]:
         list(each(abs, range(TASKS)))  # the first loads all that it needs
         started = time.perf_counter()
         list(each(abs, range(TASKS)))
+        python = (time.perf_counter() - started) / TASKS
+    with tempfile.TemporaryDirectory() as place, session(Path(place), master) as spark:
+        spark.range(0, TASKS, 1, TASKS).rdd._jrdd.count()
+        started = time.perf_counter()
+        spark.range(0, TASKS, 1, TASKS).rdd._jrdd.count()
         task = (time.perf_counter() - started) / TASKS
     return {
         "pack": (packing - began) / PIECES,
         "unpack": (ended - packing) / PIECES,
         "piece": len(content),
+        "python": python,
         "task": task,
     }
 

@@ -136,6 +136,7 @@ class Size:
             "start of Spark": run["start"] + run["between"],
             "processors": shared,
             "packing small pieces": packing,
+            "tasks that begin": tasks * CORES * probes["python"] / self.workers,
             "fewer tasks than processors": few,
             "the longest task": waited,
             "one process starts all tasks": tasks * probes["task"],
@@ -165,7 +166,7 @@ def of_name(stages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, float, floa
 
 def _stays(short: dict[str, float]) -> str:
     """What is short first of all that is the same on twice as many executors."""
-    shared = ("processors", "packing small pieces", "network")
+    shared = ("processors", "packing small pieces", "tasks that begin", "network")
     return max((name for name in short if name not in shared), key=lambda name: short[name])
 
 
@@ -199,7 +200,9 @@ def tables(measured: Measured) -> str:
         f"Measured: {run['rows']:,} rows in {run['parts']} cells, {run['method']}, on"
         f" `{measured.found['master']}`, {run['seconds']:.0f} s, of which {run['start']:.0f} s for Spark to"
         f" start and end. A piece of a cell takes {(probes['pack'] + probes['unpack']) * 1e6:.0f} µs and"
-        f" {probes['piece']:,} bytes however small it is, a task of Spark {probes['task'] * 1e3:.1f} ms."
+        f" {probes['piece']:,} bytes however small it is. A task that does nothing takes the process that"
+        f" publishes {probes['task'] * 1e3:.1f} ms, and a processor {CORES * probes['python'] * 1e3:.0f} ms in"
+        " Python."
     )
     parts = [
         measures,

@@ -39,7 +39,7 @@ def measured():
             stage("solve", [6.0] * 8 + [16.0] * 2, written=300_000_000),
         ],
     }
-    probes = {"pack": 1e-4, "unpack": 1e-4, "piece": 1000, "task": 0.01}
+    probes = {"pack": 1e-4, "unpack": 1e-4, "piece": 1000, "task": 0.01, "python": 0.02}
     found = {"master": "local[2]", "limit": LIMIT, "packed_at_once": 500_000, "probes": probes}
     return Measured(found | {"runs": [run | {"stages": []}, run]})
 
