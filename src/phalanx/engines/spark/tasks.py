@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -222,23 +223,14 @@ def _check_counted(rows: int, counted: int) -> None:
 
 def packed(frame: pl.DataFrame) -> bytes:
     """Rows as bytes."""
-    import pyarrow as pa
-
-    table, sink = frame.to_arrow(), pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
-        stream.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    sink = BytesIO()
+    frame.write_ipc_stream(sink, compression="lz4")
+    return sink.getvalue()
 
 
 def unpacked(content: bytes) -> pl.DataFrame:
     """The rows that were packed."""
-    import pyarrow as pa
-
-    with pa.ipc.open_stream(content) as stream:
-        frame = pl.from_arrow(stream.read_all())
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+    return pl.read_ipc_stream(BytesIO(content))
 
 
 def _plain(batch: "pa.RecordBatch", schema: Schema) -> pl.DataFrame:
