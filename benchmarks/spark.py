@@ -243,9 +243,9 @@ def probes(master: str) -> dict[str, float]:
         list(each(abs, range(TASKS)))
         python = (time.perf_counter() - started) / TASKS
     with tempfile.TemporaryDirectory() as place, session(Path(place), master) as spark:
-        spark.range(0, TASKS, 1, TASKS).rdd._jrdd.count()
+        spark.range(0, TASKS, 1, TASKS).count()
         started = time.perf_counter()
-        spark.range(0, TASKS, 1, TASKS).rdd._jrdd.count()
+        spark.range(0, TASKS, 1, TASKS).count()
         task = (time.perf_counter() - started) / TASKS
     return {
         "pack": (packing - began) / PIECES,
