@@ -9,8 +9,11 @@ Tables are made up, with the cardinalities of a census extract, so that a run me
 machine. Some hurt: values that stay with their persons, long series, wide tables. ``seconds`` are by
 the clock, ``cpu`` is what all threads took, ``peak`` the most memory of the process; each is the
 median of the rounds, after one that is not counted. A series is made before its last release is
-timed, and is put back before each round. ``--profile`` runs one job in this process and prints where
-its time goes.
+timed, and is put back before each round. ``peers`` are other tools at the same job, in an environment
+of their own that is made once: from CSV to CSV, once, in the processor's seconds as a multiple of ours.
+anonypyx and anjana make the same k; anjana by bands of numbers, suppressing up to one row in twenty.
+pycanon looks at the k and the distinct l of the table that we verify, and at nothing else of it.
+``--profile`` runs one job in this process and prints where its time goes.
 """
 
 import argparse
@@ -26,12 +29,17 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from phalanx.cli import app
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "experiments"))  # environments.py stands there
+from environments import environment  # noqa: E402
 
 PHALANX = str(Path(sys.executable).with_name("phalanx"))
 
@@ -82,6 +90,7 @@ class Job:
     releases: int = 1
     """The release that is timed; those before it are made first."""
     command: str = "publish"
+    peers: Sequence[str] = ()
     figures: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -94,7 +103,7 @@ def jobs(rows: int) -> list[Job]:
     )
     stays = 'name = "global-guarantee"\nl = 2\nprotect = ["occupation 0", "occupation 10", "occupation 20", "occupation 30", "occupation 40"]'
     return [
-        Job("start: mondrian", 'name = "mondrian"\nk = 10', 30_000),
+        Job("start: mondrian", 'name = "mondrian"\nk = 10', 30_000, peers=("anonypyx", "anjana")),
         Job("mondrian, k", 'name = "mondrian"\nk = 10', rows),
         Job("mondrian, l", 'name = "mondrian"\nl = 4', rows),
         Job("mondrian, 40 kept columns", 'name = "mondrian"\nk = 10', rows // 10, wide=40),
@@ -106,6 +115,7 @@ def jobs(rows: int) -> list[Job]:
         Job("slicing", sliced, rows),
         Job("safe sampling", sampled, rows),
         Job("mutual cover", 'name = "mutual-cover"\ndelta = "1/6"\nk = 10', rows // 25),
+        Job("verify, mondrian", 'name = "mondrian"\nk = 10', SERIES, command="verify-files", peers=("pycanon",)),
         Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
     ]  # fmt: skip
@@ -136,7 +146,7 @@ def words(job: Job) -> list[str]:
     if job.command == "publish":
         return ["publish", "plan.toml"]
     folders = [f"releases/job-{number + 1}" for number in range(job.releases)]
-    return ["verify", *folders, "--ledger", "job.db"]
+    return ["verify", *folders, *(["--ledger", "job.db"] if job.command == "verify" else [])]
 
 
 def timed(argv: Sequence[str], folder: Path) -> dict[str, float]:
@@ -186,7 +196,41 @@ def measure(job: Job, rounds: int, folder: Path) -> None:
             for name, figure in figures.items():
                 job.figures.setdefault(name, []).append(figure)
                 job.figures.setdefault(f"floor {name}", []).append(beside[name])
+    shutil.copytree(prepared, work)
+    for peer, python in ((peer, peers()) for peer in job.peers):
+        if python is not None:
+            ask(job, work)
+            figures = timed([str(python), str(HERE / "beside" / "theirs.py"), peer], work)
+            job.figures |= {f"{peer} {name}": [figure] for name, figure in figures.items()}
+    shutil.rmtree(work)
     shutil.rmtree(prepared)
+
+
+def ask(job: Job, folder: Path) -> None:
+    """What a peer is given: the table that we publish, or the one that we verify."""
+    if job.command == "publish":
+        frame, quasi = pl.read_parquet(folder / "table.parquet").drop("person"), list(QUASI)
+    else:
+        frame = pl.read_parquet(folder / "releases" / "job-1" / "data.parquet").drop("group")
+        quasi = [name for name in frame.columns if name != "occupation"]
+    frame.write_csv(folder / "theirs.csv")
+    asked = {"k": 10, "quasi": quasi, "sensitive": "occupation"}
+    (folder / "asked.json").write_text(json.dumps(asked))
+
+
+@cache
+def peers() -> Path | None:
+    """The Python of the other tools; None where they cannot be installed, which is said."""
+    place = HERE.parent / "experiments" / "head_to_head"
+    try:
+        return environment(
+            place / ".venv-peers",
+            place / "requirements.txt",
+            "no peers, as they cannot be installed",
+        )
+    except SystemExit as refusal:
+        print(refusal, file=sys.stderr)
+        return None
 
 
 def line(job: Job) -> str:
@@ -195,8 +239,13 @@ def line(job: Job) -> str:
     return (
         f"{job.name:<50}{job.rows:>10}{middle['seconds']:>9.2f}{middle['cpu']:>8.2f}"
         f"{middle['cpu'] / middle['floor cpu']:>8.1f}{middle['peak']:>8.0f}"
-        f"{middle['peak'] / middle['floor peak']:>8.1f}"
-    )
+        f"{middle['peak'] / middle['floor peak']:>8.1f}  "
+        + ", ".join(
+            f"{peer} {middle[f'{peer} cpu'] / middle['cpu']:.1f}"
+            for peer in job.peers
+            if f"{peer} cpu" in middle
+        )
+    ).rstrip()
 
 
 def profiled(job: Job, folder: Path) -> None:
@@ -230,7 +279,7 @@ def run() -> None:
     if not chosen:
         sys.exit(f"No job's name holds '{options.only}'.")
     print(
-        f"{'job':<50}{'rows':>10}{'seconds':>9}{'cpu':>8}{'floors':>8}{'peak MB':>8}{'floors':>8}"
+        f"{'job':<50}{'rows':>10}{'seconds':>9}{'cpu':>8}{'floors':>8}{'peak MB':>8}{'floors':>8}  peers"
     )
     for job in chosen:
         with tempfile.TemporaryDirectory() as folder:
