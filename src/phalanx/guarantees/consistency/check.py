@@ -152,7 +152,9 @@ def _column_faults(release: Release) -> Iterator[str]:
 def _box_faults(release: Release) -> Iterator[str]:
     """Faults of groups, and of the boxes that they have."""
     quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
-    boxes = release.form.table.select(GROUP, *quasi).unique()
+    rows = release.form.table.select(GROUP, *quasi)
+    begins = pl.any_horizontal(pl.col(c).ne_missing(pl.col(c).shift()) for c in rows.columns)
+    boxes = rows.filter(begins | (pl.int_range(pl.len()) == 0)).unique()  # neighbours once
     yield from _group_faults(release, boxes)
     yield from interval_faults(release.form.attribute("quasi"), boxes)
 

@@ -175,7 +175,7 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
         sizes = np.diff(starts, append=table.height)
         where = "within groups rows" if form.id_column else "rows"
-        ranks = {name: _rank(table[name]) for name in {*within, *ordered}}
+        ranks = {name: _rank(table[name]) for name in within}
         for name in within:
             yield _asked(
                 f"{where} stand in the order of {name!r}",
@@ -190,9 +190,14 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
         if form.id_column:
             yield _asked("groups are numbered by their size", sizes.astype(np.float64))
             for name in ordered:
+                own, begin = (
+                    (ranks[name], starts)
+                    if name in ranks
+                    else _ranks_of_runs(table[name], starts)
+                )
                 for what, statistic in (
-                    ("least", np.minimum.reduceat(ranks[name], starts)),
-                    ("greatest", np.maximum.reduceat(ranks[name], starts)),
+                    ("least", np.minimum.reduceat(own, begin)),
+                    ("greatest", np.maximum.reduceat(own, begin)),
                 ):
                     yield _asked(
                         f"groups are numbered in the order of their {what} {name!r}",
@@ -203,6 +208,16 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
             "the order is that of the original table",
             _first_places(original, form.groups if form.id_column else form.rows),
         )
+
+
+def _ranks_of_runs(values: pl.Series, starts: Ints) -> tuple[Ints, Ints]:
+    """The ranks of the values of groups that begin at ``starts`` (g,), equal neighbours once; and
+    where each group begins among them, shape (g,).
+    """
+    begins = values.ne_missing(values.shift()).to_numpy().copy()
+    begins[starts] = True
+    at = np.flatnonzero(begins)
+    return _rank(values.gather(at)), np.searchsorted(at, starts).astype(np.int64)
 
 
 def _rank(values: pl.Series) -> Ints:
