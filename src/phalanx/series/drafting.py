@@ -107,7 +107,9 @@ class Drafting:
                     folder.path, draft.form, self.formats, **self.manifest_fields(draft, rng)
                 )
                 progress("check")
-                checked = self.checked(draft, Release.read(folder.path), bounds)
+                release = Release.read(folder.path)
+                draft = replace(draft, form=release.form)  # what was written is not held twice
+                checked = self.checked(draft, release, bounds)
                 too_much = beyond(checked.attacks, bounds)
                 if too_much is None:
                     return take(folder, checked)

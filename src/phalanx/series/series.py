@@ -227,13 +227,13 @@ class Series:
             Where the ledger cannot be read or written, or the series went on elsewhere.
         """
         began = time.perf_counter()
-        frame = self._read(table, registry)
+        read = [self._read(table, registry)]
         listed = None if registry is None else self._registry(registry)
         try:
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
                 try:
-                    return self._publish(frame, listed, table, wave, ledger, began, progress)
+                    return self._publish(read, listed, table, wave, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
                         staging.recover(
@@ -534,7 +534,7 @@ class Series:
 
     def _publish(
         self,
-        frame: "pl.DataFrame | Divided | OnSpark",
+        read: "list[pl.DataFrame | Divided | OnSpark]",
         registry: "pl.DataFrame | None",
         table: Any,
         wave: str | None,
@@ -542,6 +542,7 @@ class Series:
         began: float,
         progress: Progress,
     ) -> Release:
+        """``read`` holds the table, and no longer once it is encoded: both take much memory."""
         ledger.releases(
             self.name, marked=True
         )  # before anything is mended: an old ledger would not know what it must keep
@@ -549,7 +550,7 @@ class Series:
         entries = ledger.releases(self.name)
         if wave is not None:
             refuse_twice(wave, _waves(entries))
-        drafting = self._drafting(frame, registry, ledger, progress)
+        drafting = self._drafting(read.pop(), registry, ledger, progress)
         number = drafting.number
 
         def record(room: staging.Folder, checked: Checked) -> Release:
