@@ -191,9 +191,7 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
             yield _asked("groups are numbered by their size", sizes.astype(np.float64))
             for name in ordered:
                 own, begin = (
-                    (ranks[name], starts)
-                    if name in ranks
-                    else _ranks_of_runs(table[name], starts)
+                    (ranks[name], starts) if name in ranks else _ranks_of_runs(table[name], starts)
                 )
                 for what, statistic in (
                     ("least", np.minimum.reduceat(own, begin)),

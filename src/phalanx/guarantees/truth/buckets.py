@@ -31,10 +31,16 @@ def check_sliced(form: Sliced, microdata: Microdata, buckets: Ints, _: int = 0) 
 def check_bucketized(form: Bucketized, microdata: Microdata, buckets: Ints, _: int = 0) -> Verdict:
     """The same of quasi-identifiers, row by row, and of sensitive values by count."""
     rows = np.flatnonzero(buckets > 0)
-    quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
-    published = form.table.group_by(form.table.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
-    wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(
-        _own(microdata, sensitive, rows, buckets), form.values
+    wrong = sum(
+        _unlike(
+            [buckets[rows], *_own(microdata, attributes, rows)],
+            [_whole(table[BUCKET]), *_published(microdata, attributes, table)],
+            times,
+        )
+        for attributes, table, times in (
+            (form.attribute("quasi"), form.table, None),
+            (form.attribute("sensitive"), form.values, _whole(form.values[COUNT])),
+        )
     )
     return _verdict(wrong, len(rows))
 
@@ -53,42 +59,82 @@ def _of_sliced(form: Sliced, microdata: Microdata, buckets: Ints, rows: Ints) ->
         attributes = [by_name[name] for name in column]
         exact = [a for a in attributes if len(a.columns) == 1]
         generalized = tuple(a for a in attributes if len(a.columns) > 1)
-        own, part = _own(microdata, exact, rows, buckets), form.parts[i]
+        part = form.parts[i]
+        own = [buckets[rows], *_own(microdata, exact, rows)]
+        published = [_whole(part[BUCKET]), *_published(microdata, exact, part)]
         if generalized:
             names = [c for a in generalized for c in a.columns]
             boxes = part.select(names).unique().sort(names)
-            own = own.with_columns(
-                pl.Series("\0box", own_values(generalized, boxes, microdata, rows))
-            )
-            numbered = boxes.with_columns(
-                pl.Series("\0box", np.arange(boxes.height, dtype=np.int64))
-            )
-            part = part.join(numbered, on=names, how="left", nulls_equal=True).drop(names)
-        wrong += _unlike(own, part)
+            own.append(own_values(generalized, boxes, microdata, rows) + 1)  # from -1: in none
+            numbered = boxes.with_row_index("\0box", offset=1)
+            box = part.join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
+            published.append(_whole(box["\0box"].fill_null(boxes.height + 1)))
+        wrong += _unlike(own, published, _whole(part[COUNT]))
     return wrong
 
 
-def _own(
-    microdata: Microdata, attributes: Sequence[PublishedAttribute], rows: Ints, buckets: Ints
-) -> pl.DataFrame:
-    """The rows' bucket and own values, under the names of the release."""
-    columns = {
-        a.columns[0]: microdata.columns[a.name].domain.values.gather(
-            microdata.columns[a.name].codes[rows]
-        )
-        for a in attributes
-    }
-    return pl.DataFrame({BUCKET: buckets[rows]} | columns)
+def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute], rows: Ints) -> list[Ints]:
+    """The codes of the rows' own values, each of shape (r,)."""
+    return [microdata.columns[a.name].codes[rows].astype(np.int64) for a in attributes]
 
 
-def _unlike(own: pl.DataFrame, published: pl.DataFrame) -> int:
-    """How many values are lacking, or published more often than there are persons with them."""
-    names = own.columns
-    counted = own.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-    both = pl.concat(
-        [counted, published.select(*names, -pl.col(COUNT).cast(pl.Int64))], how="vertical_relaxed"
-    )
-    differences = both.group_by(names).agg(pl.col(COUNT).sum())[COUNT]
+def _published(
+    microdata: Microdata, attributes: Sequence[PublishedAttribute], table: pl.DataFrame
+) -> list[Ints]:
+    """The codes of published values in the domains of the microdata, each of shape (p,); the number
+    behind the last code is that of all other values.
+    """
+    codes = []
+    for a in attributes:
+        domain, values = microdata.columns[a.name].domain.values, table[a.columns[0]]
+        both = pl.concat(
+            [domain.to_frame("value"), values.to_frame("value")], how="vertical_relaxed"
+        )["value"]
+        known, shown = both[: len(domain)], both[len(domain) :]
+        numbered = pl.DataFrame({"value": known, "code": np.arange(len(known))})
+        code = shown.to_frame().join(
+            numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )["code"]
+        codes.append(_whole(code.fill_null(len(known))))
+    return codes
+
+
+def _whole(numbers: pl.Series) -> Ints:
+    """Whole numbers; 0 where there are none, which the check of consistency refuses."""
+    return numbers.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+
+
+def _renumbered(numbers: Ints) -> Ints:
+    """The same numbers from 0 on, equal ones alike."""
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+
+
+def _unlike(own: Sequence[Ints], published: Sequence[Ints], times: Ints | None) -> int:
+    """How many tuples are lacking, or published more often than there are persons with them.
+
+    ``own``: of each attribute the numbers that persons have, (r,); ``published``: those in the
+    files, (p,), each as often as ``times`` (p,) says, or once.
+    """
+    keys = np.zeros(len(own[0]) + len(published[0]), dtype=np.int64)
+    for one, other in zip(own, published, strict=True):
+        numbers = np.concatenate([one, other])
+        low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+        if high - low >= 1 << 31:
+            low, high, numbers = 0, len(numbers), _renumbered(numbers)
+        if int(keys.max(initial=0)) >= 1 << 31:
+            keys = _renumbered(keys)
+        keys = keys * (high - low + 1) + (numbers - low)
+    persons = len(own[0])
+    minus = np.ones(len(published[0]), dtype=np.int64) if times is None else times
+    if (
+        bool((minus >= 0).all())
+        and int(minus.sum()) == persons
+        and np.array_equal(np.sort(keys[:persons]), np.sort(np.repeat(keys[persons:], minus)))
+    ):
+        return 0
+    counts = np.concatenate([np.ones(persons, dtype=np.int64), -minus])
+    of_each = pl.DataFrame({"key": keys, "count": counts}).group_by("key").agg(pl.sum("count"))
+    differences = of_each["count"]
     return max(
         int(differences.clip(lower_bound=0).sum()), -int(differences.clip(upper_bound=0).sum())
     )
