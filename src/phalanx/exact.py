@@ -148,6 +148,9 @@ def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction
     """
     ratios = above.astype(np.float64) / below.astype(np.float64)
     candidates = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
+    if above.dtype.kind in "iu" and int(above.max()) < 2**31 and int(below.max()) < 2**31:
+        pairs = above[candidates].astype(np.int64) << 31 | below[candidates].astype(np.int64)
+        candidates = candidates[np.sort(np.unique(pairs, return_index=True)[1])]
     seen: dict[tuple[int, int], int] = {}
     for i in candidates.tolist():
         seen.setdefault((int(above[i]), int(below[i])), i)
