@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -48,6 +48,15 @@ VALUES = 50
 SERIES = 100_000
 """Rows of a table that is published again and again."""
 RELEASES = 8
+FIRST = {
+    "mondrian": "k = 10",
+    "anatomy": "l = 4",
+    "m-invariance": "m = 4",
+    "global-guarantee": "l = 4",
+    "slicing": 'l = 4\ncolumns = [["age", "education", "birthplace"], ["sex", "occupation"]]',
+    "mutual-cover": 'delta = "1/6"\nk = 10',
+}
+"""The parameters of a method where it is published once, before anything is compiled."""
 FLOOR = (
     "import sys, polars as pl; source, to, *quasi = sys.argv[1:];"
     "pl.read_parquet(source).sort(quasi).write_parquet(to)"
@@ -91,6 +100,8 @@ class Job:
     """The release that is timed; those before it are made first."""
     command: str = "publish"
     peers: Sequence[str] = ()
+    cold: bool = False
+    """Whether nothing is compiled yet, as after an installation."""
     figures: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -118,6 +129,7 @@ def jobs(rows: int) -> list[Job]:
         Job("verify, mondrian", 'name = "mondrian"\nk = 10', SERIES, command="verify-files", peers=("pycanon",)),
         Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
+        *(Job(f"first run: {name}", f'name = "{name}"\n{promise}', 30_000, cold=True) for name, promise in FIRST.items()),
     ]  # fmt: skip
 
 
@@ -149,11 +161,15 @@ def words(job: Job) -> list[str]:
     return ["verify", *folders, *(["--ledger", "job.db"] if job.command == "verify" else [])]
 
 
-def timed(argv: Sequence[str], folder: Path) -> dict[str, float]:
+def timed(
+    argv: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> dict[str, float]:
     """One process, to its end."""
     began = time.perf_counter()
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(argv, cwd=folder, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            argv, cwd=folder, stdout=log, stderr=log, env={**os.environ, **(environment or {})}
+        )
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -190,7 +206,8 @@ def measure(job: Job, rounds: int, folder: Path) -> None:
         beside = timed(
             [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *QUASI], work
         )
-        figures = timed([PHALANX, *words(job)], work)
+        kept = {"NUMBA_CACHE_DIR": str(work / "compiled")} if job.cold else {}
+        figures = timed([PHALANX, *words(job)], work, kept)
         shutil.rmtree(work)
         if number:
             for name, figure in figures.items():
