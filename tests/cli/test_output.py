@@ -5,6 +5,9 @@ line.
 
 import contextlib
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -112,3 +115,24 @@ def test_values_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
     output.show_table("[red]t", ["[bold]", "b"], [["[/x]", "[link=x]y"]])
     shown = capsys.readouterr().out
     assert [word for word in ("[red]t", "[bold]", "[/x]", "[link=x]y") if word not in shown] == []
+
+
+def test_arrow_takes_no_more_memory_than_it_needs():
+    """Its own pool would reserve a gigabyte, which counts where the memory of a process has a
+    limit; a user who names another pool gets it.
+    """
+    code = (
+        "import sys, contextlib, phalanx.cli\n"
+        "sys.argv = ['phalanx', 'verify', '--help']\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):\n"
+        "    phalanx.cli.main()\n"
+        "import pyarrow\n"
+        "print(pyarrow.default_memory_pool().backend_name)"
+    )
+    for named, expected in ((None, "system"), ("mimalloc", "mimalloc")):
+        rest = {k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"}
+        given = rest if named is None else rest | {"ARROW_DEFAULT_MEMORY_POOL": named}
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True
+        )
+        assert run.stdout.split()[-1] == expected

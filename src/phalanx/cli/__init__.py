@@ -3,6 +3,7 @@
 until a command runs.
 """
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -80,6 +81,8 @@ def main() -> None:
     """
     keep_standard_error()
     say_warnings()
+    # else Arrow reserves a gigabyte for itself, which counts where memory has a limit
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         code = app(
             prog_name="phalanx", standalone_mode=False
