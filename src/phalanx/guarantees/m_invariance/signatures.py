@@ -77,12 +77,26 @@ class Signatures:
         for size in np.unique(sizes).tolist():
             alike = np.flatnonzero(sizes == size)
             sets = values[starts[alike][:, None] + np.arange(size)].astype(np.int64)
-            content, width = sets.tobytes(), sets.itemsize * size
-            numbers[alike] = [
-                self._sets.setdefault(content[i : i + width], len(self._sets))
-                for i in range(0, len(content), width)
+            firsts, which = _distinct(sets, q)
+            different = [
+                self._sets.setdefault(row.tobytes(), len(self._sets)) for row in sets[firsts]
             ]
+            numbers[alike] = np.array(different, dtype=np.int64)[which]
         return numbers
+
+
+def _distinct(sets: Ints, q: int) -> tuple[Ints, Ints]:
+    """The first place of each different row of ``sets`` (s, v), whose numbers are below ``q``, in
+    their order, and which of them each row is, shape (s,).
+    """
+    keys, reach = np.zeros(len(sets), dtype=np.int64), 1
+    for numbers in sets.T:
+        if reach > (1 << 62) // q:
+            keys, reach = np.unique(keys, return_inverse=True)[1].astype(np.int64), len(sets)
+        keys, reach = keys * q + numbers, reach * q
+    _, firsts, which = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    return firsts[order], np.argsort(order)[which]
 
 
 _series: WeakKeyDictionary[Form, Signatures] = WeakKeyDictionary()
