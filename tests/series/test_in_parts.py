@@ -289,14 +289,14 @@ def test_what_is_wrong_with_the_table_is_said_and_leaves_nothing(tmp_path, sourc
 def test_the_rows_lie_in_files_without_a_name(tmp_path, source, monkeypatch):
     """While they are there, no folder shows anything but parts of the release."""
     seen = set()
-    read = out_of_core._read
+    read = out_of_core.read_part
 
     def look(file):
         assert file.seek(0, os.SEEK_END) > 1_000
         seen.update(path.name for path in (tmp_path / "out").rglob("*") if path.is_file())
         return read(file)
 
-    monkeypatch.setattr(out_of_core, "_read", look)
+    monkeypatch.setattr(out_of_core, "read_part", look)
     made = series(tmp_path, Mondrian(k=5)).publish(source)
     assert seen < {path.name for path in made.path.iterdir()}
 
@@ -307,7 +307,7 @@ from pathlib import Path
 from phalanx import Mondrian, Schema, Series
 from phalanx.engines import choosing, out_of_core
 choosing.memory_left = lambda: int(2_500 * 5 * 170 / 0.4) + 1
-out_of_core._read = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+out_of_core.read_part = lambda path: os.kill(os.getpid(), signal.SIGKILL)
 schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
 here = Path(sys.argv[1])
 Series("s", schema, Mondrian(k=5), to=here / "out").publish(here / "t.parquet")

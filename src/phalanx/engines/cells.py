@@ -136,7 +136,7 @@ class Look:
     def __init__(self, schema: Schema, share: Fraction) -> None:
         self._schema = schema
         self._share = share
-        self._attributes = [Attribute(name, schema) for name in schema.quasi]
+        self.attributes: Sequence[Attribute] = [Attribute(name, schema) for name in schema.quasi]
         self._drawn: list[pl.DataFrame] = []
 
     def see(self, batch: pl.DataFrame, stream: Stream) -> None:
@@ -150,7 +150,7 @@ class Look:
             Draws the sample.
         """
         rows = stream.bernoulli(self._share, batch.height)
-        seen = [compact(one.see(batch[one.name])[rows]) for one in self._attributes]
+        seen = [compact(one.see(batch[one.name])[rows]) for one in self.attributes]
         self._drawn.append(pl.DataFrame(seen))
 
     def reach(self) -> pl.DataFrame:
@@ -162,7 +162,7 @@ class Look:
             One row; of each attribute the list of its values or, of numbers and dates, of their
             ends.
         """
-        return pl.DataFrame([one.reach().implode() for one in self._attributes])
+        return pl.DataFrame([one.reach().implode() for one in self.attributes])
 
     def drawn(self) -> pl.DataFrame:
         """The sample.
@@ -184,7 +184,7 @@ class Look:
         drawn : pl.DataFrame, optional
             As ``drawn`` gives it.
         """
-        for one in self._attributes:
+        for one in self.attributes:
             values = reach[one.name].explode().drop_nulls()
             if len(values):
                 one.see(values)
@@ -207,7 +207,7 @@ class Look:
             The cells.
         """
         drawn = self.drawn()
-        places = np.stack([one.places(drawn[one.name]) for one in self._attributes], axis=1)
+        places = np.stack([one.places(drawn[one.name]) for one in self.attributes], axis=1)
         return self.along(regions(places, rows, most))
 
     def along(self, root: Region) -> Cells:
@@ -223,4 +223,4 @@ class Look:
         Cells
             The cells.
         """
-        return Cells(self._schema, self._attributes, root)
+        return Cells(self._schema, self.attributes, root)

@@ -7,24 +7,25 @@ second time every row goes to the file of its part. No other process can open su
 takes it back with the process, however that ends: no row is left behind by a kill.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
+from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import Batches
 from phalanx.engines.cells import Cells, Look, sampled_share
 from phalanx.engines.regions import Region, merged
-from phalanx.engines.repeated import Repeated
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
 from phalanx.randomness import Randomness
@@ -50,6 +51,10 @@ class Divided:
     """Bytes that what is made of one part may take."""
     asked: bool = False
     """Whether the plan says so, and not an estimate, which goes by how many rows there are."""
+    share: ClassVar[float] = 0.4
+    """A part is made to take so much of the memory: the rest is for reading and what allocators
+    keep.
+    """
 
     def parts(
         self, by: Division, place: Path, key: PersonKey | None, rng: Randomness
@@ -79,19 +84,15 @@ class Divided:
         MethodError
             Where the parts would be too many.
         """
-        self._check_head()
+        self.check_head()
         cells = self._cells(by, rng)
-        if cells.root.end > _MOST_PARTS:
-            raise MethodError(
-                f"the table would be published in {cells.root.end:,} parts, and {_MOST_PARTS} are"
-                " the most; raise [publish] memory_limit."
-            )
+        self.check_count(cells.root.end)
         with ExitStack() as opened:
             files = [opened.enter_context(TemporaryFile(dir=place)) for _ in range(cells.root.end)]
             counts = self._route(cells, files, place, key, rng)
-            together = merged(counts, max(1, self.most // _SMALL))
+            together = merged(counts, self.least)
             for turn in rng.stream("order of parts").permutation(len(together)):
-                frame = pl.concat([_read(files[number]) for number in together[turn]])
+                frame = pl.concat([read_part(files[number]) for number in together[turn]])
                 yield cells.microdata(frame)
 
     def readings(self, place: Path, key: PersonKey | None) -> Callable[[], Iterator[Microdata]]:
@@ -115,18 +116,18 @@ class Divided:
             Where the table is not what the schema says, or a person is in it twice.
         """
         schema = self.schema
-        self._check_head()
+        self.check_head()
         cells = Cells(schema, (), Region())
-        columns = self._columns
+        columns = self.columns
 
         def read() -> Iterator[Microdata]:
             for frame in _pieces(self.batches.each(columns), min(self.most, _AT_ONCE)):
                 yield cells.microdata(frame)
 
         if key is not None and schema.identifier is not None:
-            with Repeated(place, key, self.rows, self.room) as repeated:
+            with Repeated(self.rows, self.room, place) as repeated:
                 for batch in self.batches.each([schema.identifier]):
-                    repeated.see(batch[schema.identifier])
+                    repeated.see(key.hash(batch[schema.identifier]))
                 repeated.check(schema.identifier)
         return read
 
@@ -148,22 +149,40 @@ class Divided:
         SourceError, SchemaError
             Where they are not what the schema says.
         """
-        self._check_head()
+        self.check_head()
         share = min(sampled_share(self.rows), Fraction(self.most, self.rows))
         stream = rng.stream("sample of rows")
         drawn = [
             batch[stream.bernoulli(share, batch.height)]
-            for batch in self.batches.each(self._columns)
+            for batch in self.batches.each(self.columns)
         ]
         return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
 
-    def _check_head(self) -> None:
+    def check_head(self) -> None:
+        """SourceError or SchemaError where the columns are not those of the schema, or no row is there."""
         if not self.rows:
             raise SourceError("the table has no rows; there is nothing to publish.")
         check_columns(next(self.batches.each(self.batches.names)).clear(), self.schema)
 
+    def check_count(self, parts: int) -> None:
+        """MethodError where there would be too many parts."""
+        if parts > _MOST_PARTS:
+            raise MethodError(
+                f"the table would be published in {parts:,} parts, and {_MOST_PARTS} are the most;"
+                " raise [publish] memory_limit."
+            )
+
+    def look(self) -> Look:
+        """A look at its quasi-identifiers, which has seen none yet."""
+        return Look(self.schema, sampled_share(self.rows))
+
     @property
-    def _columns(self) -> list[str]:
+    def least(self) -> int:
+        """A part of fewer rows is published with its neighbour."""
+        return max(1, self.most // _SMALL)
+
+    @property
+    def columns(self) -> list[str]:
         """Those of which a part is made."""
         return [
             name for name, role in self.schema.roles.items() if role not in ("identifier", "drop")
@@ -173,8 +192,7 @@ class Divided:
         """The cells, after one look at all quasi-identifiers."""
         if by == "chance":
             return Cells.by_chance(self.schema, self.rows, self.most)
-        stream = rng.stream("sample of quasi-identifiers")
-        look = Look(self.schema, sampled_share(self.rows))
+        stream, look = rng.stream("sample of quasi-identifiers"), self.look()
         for batch in self.batches.each(self.schema.quasi):
             look.see(batch, stream)
         return look.cells(self.rows, self.most)
@@ -188,37 +206,58 @@ class Divided:
         rng: Randomness,
     ) -> list[int]:
         """Write every row to the file of its part; how many rows each has."""
-        import pyarrow as pa
+        followed = self.schema.identifier if key is not None else None
+        stream = rng.stream("rows dealt out")
+        if key is None or followed is None:
+            batches = self.batches.each(self.columns)
+            return route(((batch, cells.tag(batch, stream)) for batch in batches), files)
+        with Repeated(self.rows, self.room, place) as repeated:
 
-        schema, stream = self.schema, rng.stream("rows dealt out")
-        columns = self._columns
-        followed = schema.identifier if key is not None else None
-        counts = np.zeros(len(files), dtype=np.int64)
-        with ExitStack() as opened:
-            repeated = None
-            if key is not None:
-                repeated = opened.enter_context(Repeated(place, key, self.rows, self.room))
-            writers: dict[int, Any] = {}
-            for batch in self.batches.each([*columns, *([followed] if followed else [])]):
-                if repeated is not None and followed is not None:
-                    repeated.see(batch[followed])
-                parts = cells.tag(batch, stream)
-                order = np.argsort(parts, kind="stable")
-                table = batch.select(columns)[order].to_arrow()
-                sizes = np.bincount(parts, minlength=len(files))
-                ends = np.cumsum(sizes)
-                for number in np.flatnonzero(sizes).tolist():
-                    piece = table.slice(ends[number] - sizes[number], sizes[number])
-                    if number not in writers:
-                        options = pa.ipc.IpcWriteOptions(compression="lz4")
-                        writers[number] = opened.enter_context(
-                            pa.ipc.new_stream(files[number], table.schema, options=options)
-                        )
-                    writers[number].write_table(piece)
-                counts += sizes
-            if repeated is not None and followed is not None:
-                repeated.check(followed)
-        return [int(count) for count in counts]
+            def tagged() -> Iterator[tuple[pl.DataFrame, Ints]]:
+                for batch in self.batches.each([*self.columns, followed]):
+                    repeated.see(key.hash(batch[followed]))
+                    yield batch.drop(followed), cells.tag(batch, stream)
+
+            counts = route(tagged(), files)
+            repeated.check(followed)
+        return counts
+
+
+def route(tagged: Iterable[tuple[pl.DataFrame, Ints]], files: Sequence[IO[bytes]]) -> list[int]:
+    """Write rows to files.
+
+    Parameters
+    ----------
+    tagged : Iterable[tuple[pl.DataFrame, Ints]]
+        Some rows at a time, and the number of the file of each.
+    files : Sequence[IO[bytes]]
+        The files.
+
+    Returns
+    -------
+    list[int]
+        How many rows each has.
+    """
+    import pyarrow as pa
+
+    counts = np.zeros(len(files), dtype=np.int64)
+    with ExitStack() as opened:
+        writers: dict[int, Any] = {}
+        for batch, parts in tagged:
+            order = np.argsort(parts, kind="stable")
+            table = batch[order].to_arrow(compat_level=pl.CompatLevel.oldest())
+            sizes = np.bincount(parts, minlength=len(files))
+            ends = np.cumsum(sizes)
+            for number in np.flatnonzero(sizes).tolist():
+                piece = table.slice(ends[number] - sizes[number], sizes[number])
+                if number not in writers:
+                    options = pa.ipc.IpcWriteOptions(compression="lz4")
+                    writers[number] = opened.enter_context(
+                        pa.ipc.new_stream(files[number], table.schema, options=options)
+                    )
+                writers[number].write_table(piece)
+            counts += sizes
+    return [int(count) for count in counts]
 
 
 def _pieces(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
@@ -233,7 +272,7 @@ def _pieces(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]
     yield from (held[at : at + even] for at in range(0, held.height, even))
 
 
-def _read(file: IO[bytes]) -> pl.DataFrame:
+def read_part(file: IO[bytes]) -> pl.DataFrame:
     """The rows of a part, whose file is closed, and so is gone."""
     import pyarrow as pa
 

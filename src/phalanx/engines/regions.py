@@ -118,12 +118,54 @@ class Attribute:
                 scale, on="value", how="left", maintain_order="left"
             )["place"]
         else:
-            ends = seen.to_physical().cast(pl.Float64)
-            low = float(ends.min() or 0.0)  # type: ignore[arg-type]
-            high = float(ends.max() or 0.0)  # type: ignore[arg-type]
+            low, high = _ends(seen)
             place_of = (values.to_physical().cast(pl.Float64) - low) / ((high - low) or 1.0)
         places: Floats = place_of.fill_null(_MISSING).to_numpy().astype(np.float64)
         return places
+
+    def cut_at(self, place: float) -> float | str:
+        """What lies at a place between values, in the attribute's own unit.
+
+        Parameters
+        ----------
+        place : float
+            From 0 to 1.
+
+        Returns
+        -------
+        float | str
+            A number, of a date the days since 1970; the first value behind the place of a
+            categorical attribute.
+        """
+        seen = self.reach()
+        if seen.dtype == pl.String:
+            leaves = self._leaves(seen)
+            return str(leaves[math.ceil(place * max(1, len(leaves) - 1))])
+        low, high = _ends(seen)
+        return low + place * ((high - low) or 1.0)
+
+    def place_of(self, cut: float | str) -> float:
+        """The place of what ``cut_at`` gave, which a table with other values may have given.
+
+        Parameters
+        ----------
+        cut : float | str
+            In the attribute's own unit.
+
+        Returns
+        -------
+        float
+            All that lies below it has a lower place, all else a higher one, or the same.
+        """
+        seen = self.reach()
+        if isinstance(cut, str):
+            texts = seen.cast(pl.String)
+            leaves = self._leaves(pl.concat([texts, pl.Series(texts.name, [cut])]).unique())
+            before = leaves[: leaves.to_list().index(cut)]
+            known = len(self._leaves(texts)) if self._hierarchy is not None else len(texts)
+            return (len(before) - 0.5) / max(1, known - 1)
+        low, high = _ends(seen)
+        return (cut - low) / ((high - low) or 1.0)
 
     def over_all(self, column: Column) -> Column:
         """The codes of a part over a domain that reaches as far as that of the whole table, so that
@@ -159,6 +201,12 @@ class Attribute:
 
     def _leaves(self, values: pl.Series) -> pl.Series:
         return values.sort() if self._hierarchy is None else self._hierarchy.leaves(values)
+
+
+def _ends(seen: pl.Series) -> tuple[float, float]:
+    """The least and the greatest number, as which a date counts."""
+    ends = seen.to_physical().cast(pl.Float64)
+    return float(ends.min() or 0.0), float(ends.max() or 0.0)  # type: ignore[arg-type]
 
 
 def compact(values: pl.Series) -> pl.Series:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a person stands in a table twice, asked of a table that is larger than the memory."""
+"""Whether a person is named twice, asked of more persons than the memory holds."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from phalanx.data.persons import PersonKey
+from phalanx.arrays import Ints
 from phalanx.errors import SourceError
 
 _KEY: Final = 16
@@ -27,27 +27,40 @@ class Repeated:
     alike.
     """
 
-    def __init__(self, place: Path, key: PersonKey, rows: int, room: int) -> None:
-        self._key = key
+    def __init__(self, rows: int, room: int, place: Path | None = None) -> None:
         self._opened = ExitStack()
         self._files = [
             self._opened.enter_context(TemporaryFile(dir=place))  # noqa: SIM115 - closed with them
             for _ in range(min(_MOST, 1 + rows * _BYTES // max(1, room)))
         ]
 
-    def see(self, identifiers: pl.Series) -> None:
+    def see(self, persons: pl.Series) -> None:
         """Write further persons down.
 
         Parameters
         ----------
-        identifiers : pl.Series
-            As they stand in the source, shape (n,).
+        persons : pl.Series
+            Their keyed hashes, shape (n,).
         """
-        hashes = self._key.hash(identifiers).to_arrow().buffers()[2]
-        keys = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, _KEY)
-        file_of = keys[:, 0].astype(np.int64) * len(self._files) >> 8
+        keys = halves(persons)
+        file_of = file_numbers(keys, len(self._files))
         for number in np.unique(file_of):
             self._files[number].write(keys[file_of == number].tobytes())
+
+    def twice(self) -> int:
+        """How many persons were seen before.
+
+        Returns
+        -------
+        int
+            Each as often as they came again.
+        """
+        again = 0
+        for file in self._files:
+            file.flush()
+            file.seek(0)
+            again += _repeated(np.fromfile(file, dtype=np.uint64).reshape(-1, 2))
+        return again
 
     def check(self, name: str) -> None:
         """SourceError where a person was seen twice.
@@ -57,16 +70,8 @@ class Repeated:
         name : str
             The identifier column.
         """
-        twice = 0
-        for file in self._files:
-            file.flush()
-            file.seek(0)
-            twice += _repeated(np.fromfile(file, dtype=np.uint64).reshape(-1, 2))
-        if twice:
-            raise SourceError(
-                f"{twice} row(s) repeat a person in identifier column {name!r}; a release holds one"
-                " row per person, so keep one of them."
-            )
+        if again := self.twice():
+            raise twice_in(name, again)
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +83,30 @@ class Repeated:
         trace: TracebackType | None,
     ) -> None:
         self._opened.close()
+
+
+def halves(persons: pl.Series) -> NDArray[np.uint64]:
+    """Keyed hashes as numbers, shape (n, 2)."""
+    hashes = persons.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    first = hashes.buffers()[1]
+    start = np.frombuffer(first, dtype=np.int64)[hashes.offset] if len(hashes) else 0
+    content = hashes.buffers()[2] or b""
+    keys = np.frombuffer(content, dtype=np.uint8, count=_KEY * len(hashes), offset=int(start))
+    return keys.view(np.uint64).reshape(-1, 2)
+
+
+def file_numbers(keys: NDArray[np.uint64], files: int) -> Ints:
+    """The file, of so many, that each key (n, 2) goes to; equal ones go to the same."""
+    numbers: Ints = (keys[:, 0] & np.uint64(0xFF)).astype(np.int64) * files >> 8
+    return numbers
+
+
+def twice_in(name: str, rows: int) -> SourceError:
+    """What to say where so many rows of a table repeat a person; ``name``: the identifier column."""
+    return SourceError(
+        f"{rows} row(s) repeat a person in identifier column {name!r}; a release holds one row per"
+        " person, so keep one of them."
+    )
 
 
 def _repeated(keys: NDArray[np.uint64]) -> int:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.data.persons import PersonKey
-from phalanx.engines.repeated import Repeated, _repeated
+from phalanx.data.repeated import Repeated, _repeated
 from phalanx.errors import SourceError
 
 
@@ -23,8 +23,8 @@ def test_keys_are_counted_that_were_there_before(keys: list[tuple[int, int]]) ->
 @pytest.mark.parametrize("room", [1, 10**9])
 def test_a_person_is_found_whichever_file_their_hash_is_in(tmp_path: Path, room: int) -> None:
     """Three persons who come again are found in one file and in many, and nothing stays behind."""
-    persons = pl.Series([f"p{number}" for number in range(300)])
-    with Repeated(tmp_path, PersonKey(bytes(32)), 303, room) as repeated:
+    persons = PersonKey(bytes(32)).hash(pl.Series([f"p{number}" for number in range(300)]))
+    with Repeated(303, room, tmp_path) as repeated:
         repeated.see(persons)
         repeated.check("person")
         repeated.see(persons[:3])
