@@ -289,7 +289,7 @@ def test_a_failure_in_mid_commit_leaves_nothing(
     ledger: Ledger, new_url, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever statement of a commit fails (begin, what is there, series, release, two segments,
-    commit), the ledger is as before, and the commit can be made again.
+    their names, commit), the ledger is as before, and the commit can be made again.
     """
     persons = mapping_of(ledger, "visits", [3, 1, 2])
 
@@ -300,7 +300,7 @@ def test_a_failure_in_mid_commit_leaves_nothing(
         statements = statements_of(monkeypatch, lambda: commit(other))
     assert statements[: len(FIRST[backend])] == FIRST[backend]
     assert statements[-1] == "COMMIT"
-    assert len(statements) == len(FIRST[backend]) + 6
+    assert len(statements) == len(FIRST[backend]) + 7
     before = everything(ledger)
     for after in range(1, len(statements) + 1):
         interrupted_at(monkeypatch, after, lambda: commit(ledger))
@@ -411,6 +411,7 @@ def test_a_replacement_that_fails_leaves_what_was(
         "UPDATE series",
         "INSERT INTO releases",
         *["INSERT INTO segments"] * 2,
+        "UPDATE releases",
         "COMMIT",
     ]
     assert [

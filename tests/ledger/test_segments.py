@@ -6,11 +6,12 @@ none can be taken away, changed, or taken from another release.
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ledger.test_rotation import knows, put
 from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger, ReleaseEntry, sealing
+from phalanx.ledger import Ledger, ReleaseEntry, sealing, within
 from phalanx.ledger.sealing import parts, split
 
 READ = "SELECT name, sealed FROM segments WHERE series = 'visits' AND number = $1"
@@ -104,3 +105,66 @@ def test_what_is_remembered_belongs_to_its_release(ledger: Ledger) -> None:
         ledger.remembered("visits")
     ledger._store.run(write, rows.seal(content, "visits", entry, "memory/t"))
     assert ledger.remembered("visits")["t"].height == 20
+
+
+class OneByOne(dict[str, pl.DataFrame]):
+    """Tables of which each must have been recorded before the next one is asked for."""
+
+    def __init__(self, ledger: Ledger, tables: dict[str, pl.DataFrame]) -> None:
+        super().__init__(tables)
+        self.ledger = ledger
+        self.asked: list[str] = []
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        stored = segments_of(self.ledger, 1)
+        assert [f"memory/{each}" in stored for each in self.asked] == [True] * len(self.asked)
+        self.asked.append(name)
+        return super().__getitem__(name)
+
+
+@pytest.mark.usefixtures("_small")
+def test_each_part_of_a_series_has_tables_of_its_own(
+    ledger: Ledger, backend: str, new_url: Callable[[str], str], tmp_path: Path
+) -> None:
+    """They are written one at a time and read part by part, of any size; what is of no part is
+    apart, and who is in which group is known of all parts together, too.
+    """
+    key = ledger.person_key("visits")
+    persons = {
+        part: pl.DataFrame(
+            {"person": key.hash(pl.Series(range(part, part + 30))), "group": [part] * 30}
+        )
+        for part in (12, 3)
+    }
+    remember = {"t": pl.DataFrame({"n": [0]})} | {
+        within(part, "t"): pl.DataFrame({"n": range(part * 10)}) for part in (3, 12)
+    }
+    given = OneByOne(ledger, remember)
+    ledger.commit(
+        "visits",
+        ReleaseEntry(number=1, folder="r", staging=".r", digest="00", summary={}),
+        promise={},
+        remember=given,
+        groups=persons,
+        state={within(3, "c"): pl.DataFrame({"n": [7]})},
+    )
+    assert sorted(given.asked) == sorted(remember)
+    ledger.export_series("visits", tmp_path / "visits.series", copy=True)
+    with Ledger.open(new_url(backend)) as other:
+        other.import_series(tmp_path / "visits.series")
+        for each in (ledger, other):
+            assert each.parts("visits") == {1: [3, 12]}
+            assert each.remembered("visits")["t"]["n"].to_list() == [0]
+            assert each.remembered("visits", 12)["t"]["n"].to_list() == list(range(120))
+            assert each.remembered("visits", 1) == {}
+            assert each.state("visits") == {}
+            assert each.state("visits", 3)["c"]["n"].to_list() == [7]
+            for part, mapping in persons.items():
+                found = each.groups("visits", 1, part)
+                assert found is not None
+                assert found.equals(mapping.sort("person"))
+            both = each.groups("visits", 1)
+            assert both is not None
+            of_all = pl.concat(persons.values()).sort("person", "group")
+            assert both.sort("person", "group").equals(of_all)
+            assert each.groups("visits", 1, 4) is None

@@ -5,5 +5,6 @@ about persons, sealed.
 
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.ledger import Ledger
+from phalanx.ledger.sealing import within
 
-__all__ = ["Ledger", "Reconciliation", "ReleaseEntry", "SeriesEntry", "SeriesFile"]
+__all__ = ["Ledger", "Reconciliation", "ReleaseEntry", "SeriesEntry", "SeriesFile", "within"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A release is recorded: it and what it remembers in one transaction, and then its mark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from phalanx.errors import LedgerError
@@ -22,13 +22,11 @@ def commit(
     entry: ReleaseEntry,
     *,
     promise_text: str,
-    tables: Mapping[str, bytes],
+    tables: Iterable[tuple[str, bytes]],
 ) -> None:
-    """Record a release and its segments; LedgerError as ``Ledger.commit`` says."""
-    sealed = {
-        segment: rows.seal(content, series, entry, segment)
-        for segment, content in split(tables).items()
-    }
+    """Record a release and its segments, of which one table is in memory at a time; LedgerError as
+    ``Ledger.commit`` says.
+    """
     rows.mark.prepare()
     with rows.store.transaction(series):
         rows.check_key()
@@ -47,9 +45,14 @@ def commit(
             rows.set_head(series, head)
         else:
             rows.insert_series(series, promise_text, today(), head)
-        rows.insert_release(series, promise_text, entry, list(sealed))
-        for segment, blob in sealed.items():
-            rows.insert_segment(series, entry.number, segment, blob)
+        rows.insert_release(series, promise_text, entry, [])
+        segments = []
+        for name, table in tables:
+            for segment, content in split({name: table}).items():
+                sealed = rows.seal(content, series, entry, segment)
+                rows.insert_segment(series, entry.number, segment, sealed)
+                segments.append(segment)
+        rows.authenticate(series, promise_text, entry, segments)
         rows.mark.begin(series)
     try:
         rows.mark.advance(

@@ -5,6 +5,7 @@ time.
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,17 @@ from phalanx.ledger.opening import opened, store_of
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
 from phalanx.ledger.rotation import rotate
 from phalanx.ledger.rows import MOVED, Rows, canonical, fits, named
-from phalanx.ledger.sealing import SPLIT, pack, pack_groups, split, unpack, unpack_groups
+from phalanx.ledger.sealing import (
+    SPLIT,
+    pack,
+    pack_groups,
+    parts_of,
+    split,
+    tables_of,
+    unpack,
+    unpack_groups,
+    within,
+)
 from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
 
@@ -191,13 +202,15 @@ class Ledger:
             self._rows.mark.advance(series, recorded)
         return [entry for entry, _ in entries]
 
-    def remembered(self, series: str) -> dict[str, pl.DataFrame]:
+    def remembered(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
         """The memory of a series: what its releases remembered, in release order.
 
         Parameters
         ----------
         series : str
             Its name.
+        part : int, optional
+            Of this part of the series alone, which has a memory of its own.
 
         Returns
         -------
@@ -209,26 +222,27 @@ class Ledger:
         LedgerError
             Where a segment was changed or removed.
         """
-        parts: dict[str, list[pl.DataFrame]] = {}
+        tables: dict[str, list[pl.DataFrame]] = {}
+        begins = _MEMORY + ("" if part is None else within(part, ""))
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
-                for segment in segments:
-                    if segment.startswith(_MEMORY) and SPLIT not in segment:
-                        parts.setdefault(segment.removeprefix(_MEMORY), []).append(
-                            unpack(self._rows.table(series, entry, segments, segment))
-                        )
+                for name in tables_of(begins, segments):
+                    content = self._rows.table(series, entry, segments, begins + name)
+                    tables.setdefault(name, []).append(unpack(content))
         return {
             name: pl.concat(frames, how="vertical_relaxed")
-            for name, frames in sorted(parts.items())
+            for name, frames in sorted(tables.items())
         }
 
-    def state(self, series: str) -> dict[str, pl.DataFrame]:
+    def state(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
         """What the last release of a series carries on.
 
         Parameters
         ----------
         series : str
             Its name.
+        part : int, optional
+            Of this part of the series alone.
 
         Returns
         -------
@@ -240,15 +254,15 @@ class Ledger:
         LedgerError
             Where a segment was changed or removed.
         """
+        begins = CARRIED + ("" if part is None else within(part, ""))
         with self._store.snapshot():
             return {
-                name.removeprefix(CARRIED): unpack(self._rows.table(series, entry, segments, name))
+                name: unpack(self._rows.table(series, entry, segments, begins + name))
                 for entry, segments in self._rows.entries(series)[-1:]
-                for name in segments
-                if name.startswith(CARRIED) and SPLIT not in name
+                for name in tables_of(begins, segments)
             }
 
-    def groups(self, series: str, number: int) -> pl.DataFrame | None:
+    def groups(self, series: str, number: int, part: int | None = None) -> pl.DataFrame | None:
         """Which group each person was published in.
 
         Parameters
@@ -257,11 +271,14 @@ class Ledger:
             Its name.
         number : int
             The release, from 1.
+        part : int, optional
+            Of this part of the series alone; of a release in parts, all of them if not given.
 
         Returns
         -------
         pl.DataFrame | None
-            (person Binary, group Int64), sorted by person; None where the release keeps none.
+            (person Binary, group Int64), sorted by person, where it is not of several parts; None
+            where the release keeps none.
 
         Raises
         ------
@@ -270,9 +287,36 @@ class Ledger:
         """
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
-                if entry.number == number and _GROUPS in segments:
-                    return unpack_groups(self._rows.table(series, entry, segments, _GROUPS))
+                if entry.number == number:
+                    wanted = [_GROUPS] if part is None else []
+                    wanted += [
+                        within(of, _GROUPS) for of in parts_of(segments) if part in (None, of)
+                    ]
+                    mappings = [
+                        unpack_groups(self._rows.table(series, entry, segments, name))
+                        for name in wanted
+                        if name in segments
+                    ]
+                    return pl.concat(mappings) if mappings else None
         return None
+
+    def parts(self, series: str) -> dict[int, list[int]]:
+        """The parts of a series in which its persons stay.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        dict[int, list[int]]
+            By release the numbers of those that have rows in it, ascending; none where it was
+            published in one piece, or follows no persons.
+        """
+        with self._store.snapshot():
+            entries = self._rows.entries(series)
+            return {entry.number: parts_of(segments) for entry, segments in entries}
 
     def moved(self, series: str) -> str | None:
         """The day on which the series was moved to another ledger.
@@ -393,7 +437,7 @@ class Ledger:
         *,
         promise: Mapping[str, Any],
         remember: Mapping[str, pl.DataFrame],
-        groups: pl.DataFrame | None,
+        groups: pl.DataFrame | Mapping[int, pl.DataFrame] | None,
         state: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         """Record a release and what it remembers, in one transaction: afterwards all of it is in
@@ -409,9 +453,10 @@ class Ledger:
         promise : Mapping[str, Any]
             The method and the roles, the same as of all releases of the series.
         remember : Mapping[str, pl.DataFrame]
-            By name, rows that are appended to the series' memory.
-        groups : pl.DataFrame | None
-            (person Binary, group Int64); None where the release keeps none.
+            By name, rows that are appended to the series' memory; of those of a part ``within``
+            makes the names. One table is asked for at a time.
+        groups : pl.DataFrame | Mapping[int, pl.DataFrame] | None
+            (person Binary, group Int64), or that of each part; None where the release keeps none.
         state : Mapping[str, pl.DataFrame], optional
             By name, tables that replace those of the release before.
 
@@ -423,11 +468,14 @@ class Ledger:
         """
         state = state or {}
         _check_names(named(series), [*remember, *state])
-        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {
-            CARRIED + name: pack(frame) for name, frame in state.items()
-        }
-        if groups is not None:
-            tables[_GROUPS] = pack_groups(groups)
+        of_parts = groups if isinstance(groups, Mapping) else {}
+        whole = {} if groups is None or isinstance(groups, Mapping) else {_GROUPS: groups}
+        tables = chain(
+            ((_MEMORY + name, pack(remember[name])) for name in remember),
+            ((CARRIED + name, pack(state[name])) for name in state),
+            ((within(part, _GROUPS), pack_groups(of_parts[part])) for part in of_parts),
+            ((name, pack_groups(whole[name])) for name in whole),
+        )
         commit(self._rows, series, entry, promise_text=canonical(promise), tables=tables)
 
     def export_series(self, series: str, to: str | Path, *, copy: bool = False) -> SeriesFile:

@@ -220,9 +220,14 @@ class Rows:
 
     def authenticate_anew(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
         """Bind a recorded release to the segments that it has now."""
-        authentic = self._authenticate(
-            series, self.promise(series) or "", entry, canonical(entry.summary), segments
-        )
+        self.authenticate(series, self.promise(series) or "", entry, segments)
+
+    def authenticate(
+        self, series: str, promise: str, entry: ReleaseEntry, segments: Sequence[str]
+    ) -> None:
+        """The same, of a series whose promise is at hand."""
+        summary = canonical(entry.summary)
+        authentic = self._authenticate(series, promise, entry, summary, segments)
         self.store.run(
             "UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3",
             authentic,

@@ -22,6 +22,8 @@ LARGEST: Final = 900_000_000
 """Bytes of a segment: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
 SPLIT: Final = "#"
 """Stands between the name of a table and the number of a further segment of it."""
+_WITHIN: Final = "/"
+"""Stands between the number of a part and the name of a table of it."""
 
 
 def seal(key: bytes, content: bytes, *place: str | int) -> bytes:
@@ -55,6 +57,23 @@ def parts(name: str, segments: Iterable[str]) -> list[str]:
     """The segments of a table, in order."""
     further = [segment for segment in segments if segment.startswith(name + SPLIT)]
     return [name, *sorted(further, key=lambda segment: int(segment.rpartition(SPLIT)[2]))]
+
+
+def within(part: int, name: str) -> str:
+    """The name of a table of one part of a series; parts count from 1."""
+    return f"{part}{_WITHIN}{name}"
+
+
+def tables_of(begins: str, segments: Iterable[str]) -> list[str]:
+    """What is behind ``begins`` in the names of tables, of no part of what it names."""
+    names = [segment[len(begins) :] for segment in segments if segment.startswith(begins)]
+    return [name for name in names if SPLIT not in name and _WITHIN not in name]
+
+
+def parts_of(segments: Iterable[str]) -> list[int]:
+    """The parts that a release has tables of by themselves, ascending."""
+    numbers = {segment.partition(_WITHIN)[0] for segment in segments}
+    return sorted(int(number) for number in numbers if number.isdecimal())
 
 
 def _bound(place: Sequence[str | int]) -> bytes:
