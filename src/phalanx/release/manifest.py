@@ -73,6 +73,7 @@ class PublishedPart(_Strict):
 
     rows: int = Field(ge=1)
     groups: int = Field(ge=1)
+    counterfeits: int = Field(default=0, ge=0, description="left out where there are none")
 
 
 class Slices(_Strict):
@@ -192,6 +193,9 @@ class Manifest(_Strict):
         for attribute in fields["attributes"]:
             if not attribute["not_applicable"]:
                 del attribute["not_applicable"]
+        for part in fields.get("parts", ()):
+            if not part["counterfeits"]:
+                del part["counterfeits"]
         return (json.dumps(fields, indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod

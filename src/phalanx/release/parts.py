@@ -47,7 +47,7 @@ def part_of(manifest: Manifest, number: int) -> Manifest:
             "files": [file for file in manifest.files if file.name.endswith(mine)],
             "rows": manifest.parts[number].rows,
             "groups": manifest.parts[number].groups,
-            "counterfeits": 0,
+            "counterfeits": manifest.parts[number].counterfeits,
             "registered": 0,
         }
     )
@@ -73,9 +73,9 @@ def wrongly_in_parts(manifest: Manifest) -> str:
     expected = {f"{table}{ending(n)}" for table in tables for n in range(len(manifest.parts))}
     if expected != set(stems):
         return "the manifest does not name the files of all of its parts"
-    for what in ("rows", "groups"):
+    for what in ("rows", "groups", "counterfeits"):
         if sum(getattr(part, what) for part in manifest.parts) != getattr(manifest, what):
             return f"the {what} of its parts do not add up to those that the manifest says"
-    if manifest.counterfeits or manifest.registered:
-        return "the manifest has parts, and counterfeits or registered persons, of which parts tell nothing"
+    if manifest.registered:
+        return "the manifest has parts, and registered persons, of which parts tell nothing"
     return ""

@@ -27,7 +27,9 @@ class Evidence:
     what the form or the guarantee of a release asks for by type, private: as its method made it, or
     as the ledger remembers it. ``state``: the tables that the ledger remembered before the last
     release, and those that it is to remember with it; with them the last release is checked without
-    those before it. None for a check of the whole series.
+    those before it. None for a check of the whole series. ``parted``: by release and part, ``groups``
+    of a release in parts in which persons stay, read as each is asked for; the parts are in the order
+    of their files, and have the same number in all releases.
     """
 
     groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
@@ -35,6 +37,7 @@ class Evidence:
     rows: Mapping[int, Ints] = field(default_factory=dict)
     parts: Mapping[int, object] = field(default_factory=dict)
     state: tuple[Tables, Tables] | None = None
+    parted: Mapping[int, Mapping[int, pl.DataFrame]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, parts: Sequence["Evidence"]) -> "Evidence":
@@ -48,6 +51,7 @@ class Evidence:
             microdata=dict(ChainMap(*(dict(part.microdata) for part in parts))),
             rows=dict(ChainMap(*(dict(part.rows) for part in parts))),
             parts=dict(ChainMap(*(dict(part.parts) for part in parts))),
+            parted=dict(ChainMap(*(dict(part.parted) for part in parts))),
         )
 
     def part(self, kind: type[T], number: int) -> T | None:
