@@ -4,7 +4,7 @@ table.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,7 +117,12 @@ def verify(
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = (
             gather_evidence(
-                read, ledger=ledger, originals=originals, identifier=identifier, cluster=cluster
+                read,
+                ledger=ledger,
+                originals=originals,
+                identifier=identifier,
+                cluster=cluster,
+                in_parts=not originals,
             )
             if ledger is not None or originals
             else (Evidence.of([release.evidence for release in given]), [])
@@ -264,12 +269,14 @@ def gather_evidence(
     identifier: str | None = None,
     cluster: str | None = None,
     persons: bool = True,
+    in_parts: bool = False,
 ) -> tuple[Evidence, list[Verdict]]:
     """The evidence that a ledger and original tables give, and whether the folders are those that
     the ledger recorded.
 
     ``persons``: whether it must be known who is who in the original tables; without a ledger, and
-    about one release alone, it need not be.
+    about one release alone, it need not be. ``in_parts``: whether it is read part by part who is in
+    which group of a release in parts.
     """
     if originals and len(originals) != len(releases):
         raise ReleaseError(
@@ -285,7 +292,7 @@ def gather_evidence(
     key, recorded, evidence = PersonKey(bytes(32)), list[Verdict](), Evidence()
     if ledger is not None:
         with Ledger.open(ledger, create=False) as opened:
-            recorded, evidence = _recorded(releases, opened)
+            recorded, evidence = _recorded(releases, opened, ledger if in_parts else None)
             key = opened.person_key(releases[0].manifest.series)
     microdata = {
         release.number: Microdata.encode(
@@ -307,8 +314,35 @@ def gather_evidence(
     return replace(evidence, microdata=microdata), recorded
 
 
-def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict], Evidence]:
-    """Whether the folders are those that the ledger recorded, and what it knows beside them."""
+@dataclass(frozen=True)
+class _Groups(Mapping[int, pl.DataFrame]):
+    """Who is in which group of each part of a release, read from its ledger as it is asked for."""
+
+    url: str
+    series: str
+    number: int
+    parts: Sequence[int]
+
+    def __getitem__(self, part: int) -> pl.DataFrame:
+        with Ledger.open(self.url, create=False) as ledger:
+            mapping = ledger.groups(self.series, self.number, part)
+        if mapping is None:
+            raise KeyError(part)
+        return mapping
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+
+def _recorded(
+    releases: Sequence[Release], ledger: Ledger, url: str | None
+) -> tuple[list[Verdict], Evidence]:
+    """Whether the folders are those that the ledger recorded, and what it knows beside them; with
+    its ``url`` that of parts is read later.
+    """
     series = releases[0].manifest.series
     entries = {entry.number: entry for entry in ledger.releases(series)}
     if not entries:
@@ -317,6 +351,8 @@ def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict
         )
     verdicts = []
     groups: dict[int, pl.DataFrame] = {}
+    parted: dict[int, Mapping[int, pl.DataFrame]] = {}
+    of_parts = ledger.parts(series)
     for release in releases:
         entry = entries.get(release.number)
         same = entry is not None and entry.digest == release.digest
@@ -329,7 +365,9 @@ def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict
                 note=f"the manifest is {'' if same else 'not '}the one that the ledger recorded",
             )
         )
-        if (mapping := ledger.groups(series, release.number)) is not None:
+        if url is not None and of_parts.get(release.number):
+            parted[release.number] = _Groups(url, series, release.number, of_parts[release.number])
+        elif (mapping := ledger.groups(series, release.number)) is not None:
             groups[release.number] = mapping
     parts: dict[int, object] = {}
     drawn = {release.number: release.form_type.drawn_from for release in releases}
@@ -340,7 +378,7 @@ def _recorded(releases: Sequence[Release], ledger: Ledger) -> tuple[list[Verdict
             for number, drawn_from in drawn.items()
             if drawn_from is not None
         }
-    return verdicts, Evidence(groups=groups, parts=parts)
+    return verdicts, Evidence(groups=groups, parts=parts, parted=parted)
 
 
 def _check_all_are_there(

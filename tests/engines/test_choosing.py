@@ -52,7 +52,9 @@ def test_a_table_that_fits_is_published_whole(monkeypatch, source):
 
 
 @pytest.mark.parametrize(
-    "method", [Mondrian(k=2, l=2), Anatomy(l=2), Slicing(l=2)], ids=lambda m: m.name
+    "method",
+    [Mondrian(k=2, l=2), Anatomy(l=2), Slicing(l=2), MInvariance(m=2)],
+    ids=lambda m: m.name,
 )
 def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
     """By one byte too many, into parts that take their share of the memory."""
@@ -64,7 +66,8 @@ def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
 
 
 WHOLE = {
-    "m-invariance": MInvariance(m=2),
+    "m-invariance, forgetting": MInvariance(m=2, remember=False),
+    "m-invariance, suppressed": MInvariance(m=2, not_eligible="suppress"),
     "t": Mondrian(k=2, t=0.3),
     "slicing, closeness": Slicing(l=2, t=0.3),
     "slicing, leaning": Slicing(l=2, cuts="relaxed"),
@@ -108,6 +111,7 @@ def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
     ("method", "word"),
     [
         (SafeSampling(epsilon=1, delta=1e-6), "counts the table as a whole"),
+        (MInvariance(m=2), "follows persons from release to release"),
         (Slicing(l=2, columns=2), "chooses columns by the table as a whole"),
         (Slicing(l=2, grouping="random", bucket_size=4), "needs the whole table"),
     ],

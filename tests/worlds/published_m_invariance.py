@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from math import factorial
+from math import factorial, prod
 
 import numpy as np
 import polars as pl
@@ -158,6 +158,44 @@ class Series:
             (*entries, *draft.remember["signatures"].rows()),
             last,
         )
+
+
+class InParts(Series):
+    """The same of a series in parts, of which each is published, and remembered, by itself; a
+    release is refused where one of its parts is. ``part_of(j, p)``: the part of a person in release j.
+    """
+
+    def __init__(self, method, ages, present, part_of):
+        super().__init__(method, ages, present)
+        numbers = range(len(present))
+        self.parts = sorted({part_of(j, p) for j in numbers for p in present[j]})
+        self.persons = [
+            [tuple(p for p in persons if part_of(j, p) == part) for part in self.parts]
+            for j, persons in enumerate(present)
+        ]
+
+    def outputs(self, world):
+        states = {((), (((), (), ()),) * len(self.parts)): Fraction(1)}
+        for in_parts, values in zip(self.persons, world, strict=True):
+            after = defaultdict(Fraction)
+            for (shown, memories), chance in states.items():
+                outcomes = [
+                    self.published(persons, tuple(values[p] for p in persons), memory)
+                    if persons
+                    else {((), memory): Fraction(1)}
+                    for persons, memory in zip(in_parts, memories, strict=True)
+                ]
+                for together in product(*(outcome.items() for outcome in outcomes)):
+                    now = tuple(shown_now for (shown_now, _), _ in together)
+                    then = tuple(memory for (_, memory), _ in together)
+                    if "refused" in now:
+                        now, then = "refused", memories
+                    after[(*shown, now), then] += chance * prod(share for _, share in together)
+            states = after
+        total = defaultdict(Fraction)
+        for (shown, _), chance in states.items():
+            total[shown] += chance
+        return total
 
 
 def posteriors(

@@ -7,6 +7,9 @@ a release. Where a part that is not diverse refuses the release, everybody has e
 exactly the share that their group shows, as balanced cuts promise. Where parts are published
 together because one of them fails, as it would be done out of good will, that is not so: the
 release says then which tables it cannot be.
+
+Where persons are followed, each stays in the part in which they were first published; the method
+itself publishes every part of every release from every world then.
 """
 
 from collections import Counter
@@ -14,6 +17,8 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
+
+from worlds.published_m_invariance import InParts, lasting, minvariance, posteriors
 
 Parts = tuple[range, ...]
 
@@ -76,3 +81,47 @@ def test_refusing_tells_no_more_than_the_groups_show(l):
 def test_a_coarser_partition_where_a_part_fails_would_tell_more():
     """The broken twin: what was published together says of somebody more than it shows."""
     assert any(surprises(mending, parts, values, l) for parts, values, l in TABLES)
+
+
+HALF = Fraction(1, 2)
+AGES = {f"p{i}": age for i, age in enumerate((1, 2, 41, 42, 3, 4))}
+FOLLOWED = {
+    "all stay": ("abab", [(0, 1, 2, 3)] * 2),
+    "some leave, and others come": ("ababab", [(0, 1, 2, 3), (0, 2, 4, 5)]),
+    "they return": ("abcabc", [(0, 1, 2, 3), (0, 2, 4, 5), (1, 3, 4, 5)]),
+    "a part is empty for a while": ("abcabc", [(0, 1, 2, 3), (2, 3), (0, 1, 4, 5)]),
+}
+"""Values of persons and who is there; the third and the fourth live in one part, the others in
+another.
+"""
+
+
+def staying(_, person):
+    """The part in which a person was first published."""
+    return person in ("p2", "p3")
+
+
+def moving(release, person):
+    """The part of where a person lives: later the first one and a newcomer live with the others."""
+    return staying(release, person) or (release > 0 and person in ("p0", "p4"))
+
+
+def followed(values, tables, part_of):
+    """The largest probability of a value, over everything that may be published of a series."""
+    present = [tuple(f"p{i}" for i in persons) for persons in tables]
+    series = InParts(minvariance(), AGES, present, part_of)
+    persons = [f"p{i}" for i in range(len(values))]
+    return posteriors(series, lasting(persons, values, len(tables)))[0]
+
+
+@pytest.mark.parametrize("case", FOLLOWED)
+def test_who_stays_in_a_part_is_linked_with_no_more_than_one_in_m(case):
+    """Whatever the values of all persons are, as a multiset, over all parts and all releases."""
+    assert followed(*FOLLOWED[case], staying) <= HALF
+
+
+def test_who_moves_to_another_part_is_exposed():
+    """The broken twin: a part knows nothing of a person who comes from another one, and publishes
+    them under a second signature.
+    """
+    assert followed("ababc", [(0, 1, 2, 3), (0, 1, 2, 3, 4)], moving) > HALF

@@ -13,16 +13,14 @@ from phalanx.data.sources.batches import Batches
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.running import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
-from phalanx.methods.base import Divisible, Method, Settling
+from phalanx.methods.base import Divisible, Following, Method, Settling
 
 Engine = Literal["local", "out-of-core", "spark"]
 
+Began = Literal["local", "out-of-core"]
+
 _BYTES_PER_VALUE: Final = 170
 """Of a method that does not say."""
-_SHARE: Final = 0.4
-"""A part is made to take so much of the memory: the rest is for reading and what allocators
-keep.
-"""
 _LEAST_ROWS: Final = 2_000
 """A part of fewer rows loses too much."""
 _OF_A_WORKER: Final = 2 << 30
@@ -53,6 +51,7 @@ def divide(
     engine: Engine | None = None,
     memory_limit: str | int | None = None,
     spark_master: str | None = None,
+    began: Began | None = None,
 ) -> Divided | OnSpark | None:
     """The table in parts of which each fits the memory, where the plan says so, or where the
     estimate does; on Spark where the plan says that; None where it is published whole.
@@ -72,6 +71,8 @@ def divide(
         and the limits of the process leave if not given. On Spark what each worker may take.
     spark_master : str, optional
         Where Spark runs.
+    began : Began, optional
+        How the first release was published of a series that follows persons, for so it goes on.
 
     Returns
     -------
@@ -85,6 +86,12 @@ def divide(
     PlanError
         Where the table is not one that can be read in parts, or the limit is none.
     """
+    if began is not None and (engine or began) != began:
+        raise PlanError(
+            f"[publish] engine = {engine!r} is not how the series began, and its persons stay where"
+            " they are; leave the engine out, or begin another series."
+        )
+    engine = "out-of-core" if began == "out-of-core" else engine
     if engine == "spark":
         return _on_spark(table, schema, method, memory_limit, spark_master)
     if spark_master is not None:
@@ -111,16 +118,16 @@ def divide(
     needed = rows * columns * each
     if engine is None and needed <= room:
         return None
-    if refusal := _whole(method, schema):
+    if refusal := _whole(method, schema, began):
         raise MethodError(
             f"{refusal}, and {rows:,} rows of {columns} columns are estimated to take"
             f" {_gb(needed)} where {_gb(room)} may be taken; raise [publish] memory_limit, or use a"
             " larger machine."
         )
-    part = int(room * _SHARE) // (max(1, columns) * each)
+    part = int(room * Divided.share) // (max(1, columns) * each)
     if part < min(rows, _LEAST_ROWS):
         raise MethodError(_too_little(room, columns))
-    return Divided(batches, schema, rows, part, int(room * _SHARE), asked=engine is not None)
+    return Divided(batches, schema, rows, part, int(room * Divided.share), asked=engine is not None)
 
 
 def _on_spark(
@@ -133,7 +140,9 @@ def _on_spark(
     """The table on Spark, in cells that fit a worker."""
     require_extra("spark", "engine = 'spark'")
     refusal = _whole(method, schema)
-    if not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
+    if not refusal and method.needs_persons:
+        refusal = f"{method.name} follows persons from release to release"
+    elif not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
         refusal = f"{method.name} counts the table as a whole"
     elif not refusal and isinstance(method, Settling) and method.settles:
         refusal = f"{method.name} chooses columns by the table as a whole"
@@ -153,7 +162,7 @@ def _on_spark(
     room = _OF_A_WORKER if memory_limit is None else bytes_of(memory_limit)
     each = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
     columns = len([role for role in schema.roles.values() if role != "drop"])
-    most = int(room * _SHARE) // (columns * each)
+    most = int(room * Divided.share) // (columns * each)
     if most < _LEAST_ROWS:
         raise MethodError(_too_little(room, columns))
     return OnSpark(table, schema, most, master)
@@ -166,9 +175,11 @@ def _too_little(room: int, columns: int) -> str:
     )
 
 
-def _whole(method: Method, schema: Schema) -> str:
+def _whole(method: Method, schema: Schema, began: Began | None = None) -> str:
     """Why a table must be published whole; empty where it need not be."""
-    if not isinstance(method, Divisible):
+    if began == "local":
+        return "the series began in one piece, in which its persons stay"
+    if not isinstance(method, Divisible) or method.needs_persons > isinstance(method, Following):
         return f"{method.name} needs the whole table in memory"
     if method.divided_by is None:
         return f"{method.name} with these parameters needs the whole table in memory"

@@ -3,7 +3,8 @@
 room more, and an entry point.
 
 ``base``: what a guarantee is; ``registry``: by name; ``verify``: all checks of a release or a
-series; ``parts``: of a release in parts; ``views``: the files as all checks see them.
+series; ``parts``: of a release in parts; ``staying``: of one whose persons stay in theirs;
+``views``: the files as all checks see them.
 
 - Promises about groups: ``k_anonymity``, ``l_diversity`` (``entropy``), ``t_closeness``,
   ``anatomy``; ``households``: whose rows count as one; ``levels``: which ones anybody's table

@@ -73,13 +73,60 @@ class Found:
         )
 
 
+class Worst:
+    """The worst verdict of each name, over the parts of one release."""
+
+    def __init__(self) -> None:
+        self._worst: dict[str, tuple[Verdict, int]] = {}
+        self._differ: set[str] = set()
+
+    def add(self, verdicts: Sequence[Verdict], at: int) -> None:
+        """Take in what was found of a further part.
+
+        Parameters
+        ----------
+        verdicts : Sequence[Verdict]
+            Of the part by itself.
+        at : int
+            Which part it is, from 0.
+        """
+        for verdict in verdicts:
+            worst = self._worst.get(verdict.name)
+            if worst is not None and worst[0].note != verdict.note:
+                self._differ.add(verdict.name)
+            if worst is None or _is_worse(verdict, worst[0]):
+                self._worst[verdict.name] = (verdict, at)
+
+    def verdicts(self, parts: int) -> list[Verdict]:
+        """The worst ones.
+
+        Parameters
+        ----------
+        parts : int
+            How many there are.
+
+        Returns
+        -------
+        list[Verdict]
+            One of each name, whose note says in which part it was found.
+        """
+        return [
+            replace(
+                verdict,
+                note=f"{verdict.note} (in part {at + 1} of {parts}, the worst)"
+                if name in self._differ
+                else f"{verdict.note} (in each of {parts} parts)",
+            )
+            for name, (verdict, at) in self._worst.items()
+        ]
+
+
 class Merged:
     """What was found of the parts of one release, in their order; ``prefix``: of verdicts' names."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
-        self._worst: dict[str, tuple[Verdict, int]] = {}
-        self._differ: set[str] = set()
+        self._worst = Worst()
         self._order = InParts()
         self._values: set[str] = set()
         self._types: list[pl.Schema] = []
@@ -93,12 +140,7 @@ class Merged:
         part : Found
             What was found of it by itself.
         """
-        for verdict in part.verdicts:
-            worst = self._worst.get(verdict.name)
-            if worst is not None and worst[0].note != verdict.note:
-                self._differ.add(verdict.name)
-            if worst is None or _is_worse(verdict, worst[0]):
-                self._worst[verdict.name] = (verdict, part.at)
+        self._worst.add(part.verdicts, part.at)
         if part.order is not None:
             self._order.add(part.order)
         self._values |= part.values
@@ -114,23 +156,14 @@ class Merged:
         list[Verdict]
             One of each name, the worst.
         """
-        parts = len(self._types)
-        merged = [
-            replace(
-                verdict,
-                note=f"{verdict.note} (in part {at + 1} of {parts}, the worst)"
-                if name in self._differ
-                else f"{verdict.note} (in each of {parts} parts)",
-            )
-            for name, (verdict, at) in self._worst.items()
-            if name != self.prefix + stated.ALIKE
-        ]
+        alike = self.prefix + stated.ALIKE
+        merged = [v for v in self._worst.verdicts(len(self._types)) if v.name != alike]
         among = [*self._order.faults(), *part_faults(self._ends)]
         if any(types != self._types[0] for types in self._types):
             among.append("its parts have columns of different types")
         consistency = self.prefix + NAME
-        alike = [replace(v, name=self.prefix + v.name) for v in stated.alike(self._values)]
-        return [*(with_faults(v, among) if v.name == consistency else v for v in merged), *alike]
+        of_all = [replace(v, name=self.prefix + v.name) for v in stated.alike(self._values)]
+        return [*(with_faults(v, among) if v.name == consistency else v for v in merged), *of_all]
 
 
 def with_faults(verdict: Verdict, faults: Sequence[str]) -> Verdict:

@@ -13,6 +13,7 @@ from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.registry import from_parameters
+from phalanx.guarantees.staying import followed_in_parts
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
@@ -23,6 +24,8 @@ from phalanx.release.part import Part
 
 Passes = dict[str, Iterator[tuple[int, list[Verdict]]]]
 """By promise, a check of all releases that goes on from one to the next."""
+Followings = dict[str, Mapping[int, list[Verdict]]]
+"""By promise, what a check of all releases in parts found of each."""
 EachPart = Callable[[Callable[[int], Found], Iterable[int]], Iterable[Found]]
 """Calls a function with each number of a part, and gives what it found, in their order."""
 
@@ -46,11 +49,15 @@ def verify(
     series = sorted(releases, key=lambda release: release.number)
     verdicts: list[Verdict] = []
     passes: Passes = {}
+    followed: Followings = {}
     for i, release in enumerate(series):
         if only_last and i < len(series) - 1:
             continue
         if release.manifest.parts:
-            checks = _in_parts(release, series[:i], each, allow_seeded=allow_seeded)
+            checks = _in_parts(release, series, each, allow_seeded=allow_seeded)
+            for public in release.manifest.guarantees:
+                if not _of_each_group(public):
+                    checks += _over_parts(public, release, series, evidence, followed)
         else:
             whole = None if only_last else (series, passes)
             promised = release.manifest.guarantees
@@ -89,22 +96,40 @@ def _checks(
 
 
 def _in_parts(
-    release: Release, earlier: Sequence[Release], each: EachPart, *, allow_seeded: bool
+    release: Release, series: Sequence[Release], each: EachPart, *, allow_seeded: bool
 ) -> list[Verdict]:
     """The same of a release in parts, of which one is in memory at a time: each is checked as a
-    release by itself, and the verdicts are merged. What is not about every group by itself is
-    checked of the whole release, which must be read for it.
+    release by itself, and the verdicts are merged.
     """
     merged = Merged()
+    earlier = [before for before in series if before.number < release.number]
     look = partial(_of_part, release, earlier, allow_seeded=allow_seeded)
     for part in each(look, range(len(release.manifest.parts))):
         merged.add(part)
-    checks = merged.verdicts()
-    if of_all := [public for public in release.manifest.guarantees if not _of_each_group(public)]:
-        read = Release.read(release.path)
-        for public in of_all:
-            checks += _promise(public, read, earlier, None, None)
-    return checks
+    return merged.verdicts()
+
+
+def _over_parts(
+    public: Mapping[str, Any],
+    release: Release,
+    series: Sequence[Release],
+    evidence: Evidence | None,
+    followed: Followings,
+) -> list[Verdict]:
+    """The check of a promise that is not about every group by itself: part by part where it is about
+    every person, and all releases are in parts in which they stay; else of the whole release, which
+    must be read for it.
+    """
+    given = evidence or Evidence()
+    guarantee, whole = from_parameters(public), given.groups or given.microdata
+    if not whole and _of_each_person(guarantee) and all(each.manifest.parts for each in series):
+        key = json.dumps(public, sort_keys=True)
+        if key not in followed:
+            followed[key] = followed_in_parts(guarantee, series, given, _unfit)
+        return followed[key][release.number]
+    earlier = [before for before in series if before.number < release.number]
+    read = Release.read(release.path)
+    return _promise(public, read, earlier, evidence if _of_each_person(guarantee) else None, None)
 
 
 def _of_part(
@@ -124,6 +149,10 @@ def _of_each_group(public: Mapping[str, Any]) -> bool:
     return bool(getattr(from_parameters(public), "of_each_group", False))
 
 
+def _of_each_person(guarantee: Guarantee) -> bool:
+    return bool(getattr(guarantee, "of_each_person", False))
+
+
 def _promise(
     public: Mapping[str, Any],
     release: Release,
@@ -135,6 +164,31 @@ def _promise(
     releases, where each is checked, and the passes over them that have begun.
     """
     guarantee = from_parameters(public)
+    if unfit := _unfit(guarantee, release):
+        return unfit
+    if not_applicable(release.form) and _is_about_values(guarantee):
+        if whole is not None and any(form_faults(each.form) for each in whole[0]):
+            whole = None
+        series = [*earlier, release] if whole is None else whole[0]
+        parts, beside = applicable_parts(series, evidence or Evidence())
+        *earlier, release = parts[: len(earlier) + 1]
+        evidence = None if evidence is None else beside
+        if not release.form.rows:
+            note = "no published value is applicable, so that nothing is promised to anybody"
+            return [Verdict(name=guarantee.name, bound=1, worst=0, holds=False, note=note)]
+        followed = whole is not None and all(part.form.rows for part in parts)
+        whole = (parts, whole[1]) if whole is not None and followed else None
+    if whole is not None and len(whole[0]) > 1 and isinstance(guarantee, Followed):
+        series, passes = whole
+        begun = passes.setdefault(
+            json.dumps(public, sort_keys=True), enumerate(guarantee.check_each(series, evidence))
+        )
+        return next(checks for place, checks in begun if place == len(earlier))
+    return guarantee.check(release, earlier, evidence)
+
+
+def _unfit(guarantee: Guarantee, release: Release) -> list[Verdict]:
+    """Why a promise does not hold of a release, whatever its rows are; nothing where it may."""
     if release.form.kind not in (forms := guarantee.forms):
         note = (
             f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)}"
@@ -157,25 +211,7 @@ def _promise(
         note = "not checked, since the release contradicts itself; see consistency"
         bound = "a consistent release"
         return [Verdict(name=guarantee.name, bound=bound, worst=None, holds=False, note=note)]
-    if not_applicable(release.form) and _is_about_values(guarantee):
-        if whole is not None and any(form_faults(each.form) for each in whole[0]):
-            whole = None
-        series = [*earlier, release] if whole is None else whole[0]
-        parts, beside = applicable_parts(series, evidence or Evidence())
-        *earlier, release = parts[: len(earlier) + 1]
-        evidence = None if evidence is None else beside
-        if not release.form.rows:
-            note = "no published value is applicable, so that nothing is promised to anybody"
-            return [Verdict(name=guarantee.name, bound=1, worst=0, holds=False, note=note)]
-        followed = whole is not None and all(part.form.rows for part in parts)
-        whole = (parts, whole[1]) if whole is not None and followed else None
-    if whole is not None and len(whole[0]) > 1 and isinstance(guarantee, Followed):
-        series, passes = whole
-        begun = passes.setdefault(
-            json.dumps(public, sort_keys=True), enumerate(guarantee.check_each(series, evidence))
-        )
-        return next(checks for place, checks in begun if place == len(earlier))
-    return guarantee.check(release, earlier, evidence)
+    return []
 
 
 def _is_about_values(guarantee: Guarantee) -> bool:

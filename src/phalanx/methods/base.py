@@ -268,6 +268,27 @@ class Divisible(Protocol):
 
 
 @runtime_checkable
+class Following(Protocol):
+    """A divisible method that follows persons. Each stays in the part in which they were first
+    published, so that a part is a series by itself, with a memory of its own.
+    """
+
+    def known(self, memory: Memory) -> pl.Series:
+        """Who was published before.
+
+        Parameters
+        ----------
+        memory : Memory
+            What is remembered of a series, or of a part of one.
+
+        Returns
+        -------
+        pl.Series
+            The keyed hash of each person, once or more.
+        """
+
+
+@runtime_checkable
 class Settling(Protocol):
     """A method that may choose something by the table as a whole, which all parts must share."""
 

@@ -8,6 +8,7 @@ which must not show.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -33,7 +34,7 @@ class DraftingByCounts(DraftingInParts):
     its method counts.
     """
 
-    def _checked(self, folder: Path) -> Checked:
+    def _checked(self, folder: Path, _: ExitStack) -> Checked:
         method = self.method
         if not isinstance(method, Counting):
             raise MethodError(f"{method.name} does not publish by counts; leave the engine out.")

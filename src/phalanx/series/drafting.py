@@ -46,9 +46,9 @@ class Checked:
     """
 
     release: Release
-    groups: "pl.DataFrame | None"
-    """Who is in which group (person, group); None where persons are not followed, or must be
-    forgotten.
+    groups: "pl.DataFrame | Mapping[int, pl.DataFrame] | None"
+    """Who is in which group (person, group), or that of each part in which persons stay; None where
+    persons are not followed, or must be forgotten.
     """
     evidence: Evidence
     """What the check was given, with the keyed hashes of the persons; private."""

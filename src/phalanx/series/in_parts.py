@@ -5,7 +5,7 @@ after the other, so that no more than one is in memory.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,8 +53,8 @@ class DraftingInParts:
         the folder, in files without a name.
         """
         progress("group")
-        with room() as folder:
-            checked = self._checked(folder.path)
+        with room() as folder, ExitStack() as opened:
+            checked = self._checked(folder.path, opened)
             progress("check")
             return take(folder, checked)
 
@@ -64,7 +64,7 @@ class DraftingInParts:
             return Randomness.secure()
         return Randomness.seeded(self.seed + self.number)
 
-    def _checked(self, folder: Path) -> Checked:
+    def _checked(self, folder: Path, _: ExitStack) -> Checked:
         """Every part in turn; then the manifest of all of them."""
         by = division(self.method)
         rng = self.randomness()
@@ -76,7 +76,7 @@ class DraftingInParts:
             drafting = self.of(microdata=microdata)
             draft = draft_of_part(method, microdata, rng.of(f"part {at}"))
             check_attributes(self.earlier, draft.form.attributes)
-            if manifest is not None and not _alike(manifest, draft.form):
+            if manifest is not None and not alike(manifest, draft.form):
                 raise GuaranteeError(
                     "the parts of the table do not have the same published columns; nothing was"
                     " published, please report this."
@@ -102,7 +102,7 @@ class DraftingInParts:
         )
 
 
-def _alike(manifest: Manifest, form: Form) -> bool:
+def alike(manifest: Manifest, form: Form) -> bool:
     """Whether a part is laid out as those before it."""
     laid_out = form.manifest_fields()
     before = {name: getattr(manifest, name) for name in laid_out}
@@ -117,10 +117,14 @@ def division(method: Method) -> Division:
     return by
 
 
-def draft_of_part(method: Method, microdata: Microdata, rng: Randomness) -> Draft:
-    """The draft of one part, as if it were a table by itself."""
+def draft_of_part(
+    method: Method, microdata: Microdata, rng: Randomness, memory: Memory | None = None
+) -> Draft:
+    """The draft of one part, as if it were a table by itself; ``memory``: what is remembered of
+    it.
+    """
     try:
-        return method.publish(microdata, Memory(), rng)
+        return method.publish(microdata, memory or Memory(), rng)
     except MethodError as error:
         raise type(error)(
             f"one of the parts in which the table is published has {microdata.rows:,} rows: {error}"
@@ -141,13 +145,16 @@ def grown(
     files: list[PublishedFile] = [] if manifest is None else manifest.files
     before = sum(part.groups for part in parts)
     tables = {n: numbered(table, form.id_column, before) for n, table in form.tables().items()}
-    parts = [*parts, PublishedPart(rows=form.rows, groups=form.groups)]
+    parts = [
+        *parts,
+        PublishedPart(rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows),
+    ]
     return Manifest(
         form=form.kind,
         attributes=list(form.attributes),
         rows=sum(part.rows for part in parts),
         groups=sum(part.groups for part in parts),
-        counterfeits=form.counterfeit_rows,
+        counterfeits=sum(part.counterfeits for part in parts),
         registered=form.registered_persons,
         files=[*files, *write_tables(folder, tables, ("parquet",), ending(at))],
         parts=parts,

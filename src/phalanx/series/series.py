@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
-from phalanx.engines.choosing import Engine, divide
+from phalanx.engines.choosing import Began, Engine, divide
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.running import OnSpark
 from phalanx.errors import (
@@ -33,16 +33,17 @@ from phalanx.errors import (
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
-from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.counted import DraftingByCounts, counts
 from phalanx.series.drafting import Checked, Drafting
+from phalanx.series.earlier import unread
 from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.in_parts import DraftingInParts
 from phalanx.series.on_spark import DraftingOnSpark
 from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
+from phalanx.series.staying import DraftingStaying, Recalled
 from phalanx.verification import as_tables, gather_evidence, verify
 
 if TYPE_CHECKING:
@@ -401,6 +402,7 @@ class Series:
             engine=made.engine,
             memory_limit=made.memory_limit,
             spark_master=made.spark_master,
+            began=self._began() if made.method.needs_persons else None,
         )
         if divided is None:
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
@@ -410,6 +412,14 @@ class Series:
                 " ['parquet'] and leave the registry out, or raise memory_limit."
             )
         return divided
+
+    def _began(self) -> Began | None:
+        """How the first release was published; None where there is none."""
+        if not Ledger.exists(self._is.ledger):
+            return None
+        with Ledger.open(self._is.ledger, create=False) as ledger:
+            parts = ledger.parts(self.name)
+        return None if not parts else "out-of-core" if parts[1] else "local"
 
     def check(
         self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
@@ -476,7 +486,7 @@ class Series:
         entries = ledger.releases(self.name, marked=True)
         looks_back = self._is.method.looks_back
         looked_at = entries[-1:] if looks_back == "last" else entries
-        earlier = [_unread(self.name, entry) for entry in looked_at]
+        earlier = [unread(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
         progress("encode")
@@ -490,6 +500,7 @@ class Series:
         groups = {
             entry.number: mapping
             for entry in (entries if looks_back == "all" else entries[-1:])
+            if microdata is not None
             if (mapping := ledger.groups(self.name, entry.number)) is not None
         }
         of = partial(
@@ -521,7 +532,12 @@ class Series:
                 seed=self._is.seed,
                 earlier=earlier,
             )
-        in_parts = DraftingByCounts if counts(self._is.method) else DraftingInParts
+        in_parts: Callable[..., DraftingInParts] = DraftingInParts
+        if counts(self._is.method):
+            in_parts = DraftingByCounts
+        elif self._is.method.needs_persons:
+            recalled = Recalled(ledger=ledger, series=self.name)
+            in_parts = partial(DraftingStaying, recalled=recalled)
         return in_parts(
             of=unattacked,
             divided=cast("Divided", frame),
@@ -666,23 +682,3 @@ class Series:
 
 def _waves(entries: "Sequence[ReleaseEntry]") -> list[str | None]:
     return [entry.summary.get("wave") for entry in entries]
-
-
-def _unread(series: str, entry: ReleaseEntry) -> folder.Release:
-    """An earlier release, of which nothing is read but what tells that it is as it was published."""
-    try:
-        release = folder.Unread(entry.folder)
-    except (
-        ReleaseError
-    ) as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher
-        what = str(wrong).rsplit(";", 1)[0]
-        raise ReleaseError(
-            f"release {entry.number} of {series!r} is not as it was published ({what}); put the"
-            " published folder back."
-        ) from None
-    if release.digest != entry.digest:
-        raise ReleaseError(
-            f"{entry.folder} is not what the ledger recorded as release {entry.number} of"
-            f" {series!r}; put the published folder back."
-        )
-    return release

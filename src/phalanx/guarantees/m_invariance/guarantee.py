@@ -64,6 +64,7 @@ class MInvariance:
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("records", "values")
     over_series: ClassVar[bool] = True
+    of_each_person: ClassVar[bool] = True
     m: int
     consecutive: bool = False
     balancing: Literal["exact", "paper"] = "exact"

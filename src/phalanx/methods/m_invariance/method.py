@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
+import polars as pl
 
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
@@ -28,6 +29,7 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
 from phalanx.methods.base import (
+    Division,
     Draft,
     LooksBack,
     Memory,
@@ -46,6 +48,7 @@ from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.not_applicable import published_apart
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.signatures import Remembered
 from phalanx.release.forms.generalized import generalize
 
 Balancing = Literal["exact", "paper"]
@@ -80,6 +83,7 @@ class MInvariance:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    bytes_per_value: ClassVar[int] = 170
     offer: ClassVar[Offer] = OFFER
 
     m: int
@@ -154,6 +158,28 @@ class MInvariance:
             and self.changed == "refuse"
             and self.not_eligible == "refuse"
         )
+
+    @property
+    def divided_by(self) -> Division | None:
+        """By regions; not where who left is forgotten, who then would not stay in a part, nor where
+        the fewest rows of the whole table are to be suppressed.
+        """
+        return "regions" if self.remember and self.not_eligible == "refuse" else None
+
+    def known(self, memory: Memory) -> pl.Series:
+        """All persons who were ever published.
+
+        Parameters
+        ----------
+        memory : Memory
+            What a series remembers, or a part of one.
+
+        Returns
+        -------
+        pl.Series
+            The keyed hash of each.
+        """
+        return Remembered.of_tables(memory.tables).persons["person"]
 
     @property
     def may_suppress(self) -> Sequence[str]:

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The releases before the next one of a series, as they were published."""
+
+from phalanx.errors import ReleaseError
+from phalanx.ledger import ReleaseEntry
+from phalanx.release import folder
+
+
+def unread(series: str, entry: ReleaseEntry) -> folder.Release:
+    """An earlier release, of which nothing is read but what tells that it is as it was published."""
+    try:
+        release = folder.Unread(entry.folder)
+    except (
+        ReleaseError
+    ) as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher
+        what = str(wrong).rsplit(";", 1)[0]
+        raise ReleaseError(
+            f"release {entry.number} of {series!r} is not as it was published ({what}); put the"
+            " published folder back."
+        ) from None
+    if release.digest != entry.digest:
+        raise ReleaseError(
+            f"{entry.folder} is not what the ledger recorded as release {entry.number} of"
+            f" {series!r}; put the published folder back."
+        )
+    return release

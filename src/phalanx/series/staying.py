@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release in parts of a series that follows persons: each person stays in the part in which they
+were first published, so that each part is published, remembered and checked as a series by itself.
+
+What is remembered of parts, and who is in which group, waits on the disk until all parts hold, and
+is recorded table by table.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from phalanx.data.repeated import Repeated
+from phalanx.engines.laid import Laid
+from phalanx.engines.lasting import Followed
+from phalanx.errors import GuaranteeError, MethodError
+from phalanx.guarantees.parts import Found, Merged
+from phalanx.guarantees.staying import persons_and_parts
+from phalanx.ledger import Ledger, within
+from phalanx.methods.base import Following, Memory, Suppressed
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import opened, write_manifest
+from phalanx.release.part import Part
+from phalanx.series.drafting import Checked, check_attributes, refuse_broken
+from phalanx.series.in_parts import DraftingInParts, alike, draft_of_part, grown
+
+PARTS: Final = "parts"
+"""The memory table (cuts) of a series in parts: where these were cut, as JSON."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recalled:
+    """What the ledger remembers of each part of a series."""
+
+    ledger: Ledger
+    series: str
+
+    @property
+    def cuts(self) -> Any:
+        """Where the parts were cut; None before the first release."""
+        table = self.ledger.remembered(self.series).get(PARTS)
+        return None if table is None else json.loads(table["cuts"][0])
+
+    @property
+    def parts(self) -> Sequence[int]:
+        """The numbers of those that were ever published."""
+        return sorted({part for parts in self.ledger.parts(self.series).values() for part in parts})
+
+    def memory(self, part: int, releases: int) -> Memory:
+        """What is remembered of one, by a series of so many releases."""
+        return Memory(
+            releases,
+            self.ledger.remembered(self.series, part),
+            None,
+            self.ledger.state(self.series, part),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DraftingStaying(DraftingInParts):
+    """What the next release of a series is made from, where its table is larger than the memory and
+    its persons are followed.
+    """
+
+    recalled: Recalled
+
+    def _checked(self, folder: Path, room: ExitStack) -> Checked:
+        """Every part in turn; then the manifest of all of them."""
+        method, rng = self.method, self.randomness()
+        if not isinstance(method, Following) or self.key is None:
+            raise MethodError(f"{method.name} follows no persons; leave the engine out.")
+        releases, known = self.number - 1, self.recalled.parts
+        remember, state = (room.enter_context(Laid[str](folder)) for _ in range(2))
+        groups = room.enter_context(Laid[int](folder))
+        followed = Followed(
+            divided=self.divided,
+            place=folder,
+            key=self.key,
+            rng=rng,
+            began=self.recalled.cuts,
+            known={part: partial(self._known, method, part) for part in known},
+        )
+        merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
+        with Repeated(self.divided.rows, self.divided.room, folder) as repeated:
+            persons = 0
+            for at, (part, microdata) in enumerate(followed.parts()):
+                memory = self.recalled.memory(part, releases)
+                drafting = self.of(microdata=microdata, memory=memory)
+                draft = draft_of_part(method, microdata, rng.of(f"part {part}"), memory)
+                check_attributes(self.earlier, draft.form.attributes)
+                if manifest is not None and not alike(manifest, draft.form):
+                    raise GuaranteeError(
+                        "the parts of the table do not have the same published columns; nothing was"
+                        " published, please report this."
+                    )
+                manifest = grown(manifest, at, drafting, draft, rng, folder)
+                read = Part.read_part(folder, manifest, at)
+                checked = drafting.checked(draft, read, {})
+                merged.add(Found.of(read, checked.verdicts, merged.prefix))
+                suppressed.update(draft.suppressed.rows or {})
+                after = memory.after(draft, None)
+                persons += _see(repeated, method.known(after))
+                for name, table in draft.remember.items():
+                    remember.lay(within(part, name), table)
+                for name, table in draft.state.items():
+                    state.lay(within(part, name), table)
+                if isinstance(checked.groups, pl.DataFrame):
+                    groups.lay(part, checked.groups.with_columns(pl.col("group") + read.before))
+            for part in known:
+                if part not in groups:  # none of its persons is there, and it goes on
+                    memory = self.recalled.memory(part, releases)
+                    persons += _see(repeated, method.known(memory))
+                    for name, table in memory.state.items():
+                        state.lay(within(part, name), table)
+            verdict = persons_and_parts(repeated.twice(), persons)
+        if manifest is None:
+            raise GuaranteeError("no part was published; nothing left, please report this.")
+        write_manifest(folder, manifest)
+        verdicts = [*merged.verdicts(), replace(verdict, name=merged.prefix + verdict.name)]
+        refuse_broken(verdicts)
+        if self.number == 1:
+            cuts = json.dumps(followed.remembered)
+            remember.lay(PARTS, pl.DataFrame({"cuts": [cuts]}))
+        return Checked(
+            suppressed=Suppressed(rows=dict(suppressed)),
+            release=opened(folder),
+            groups=groups,
+            evidence=Evidence(),
+            verdicts=verdicts,
+            remember=remember,
+            state=state,
+            attacks=[],
+            spent=None,
+        )
+
+    def _known(self, method: Following, part: int) -> pl.Series:
+        return method.known(self.recalled.memory(part, self.number - 1))
+
+
+def _see(repeated: Repeated, persons: pl.Series) -> int:
+    """Write down the persons of a part, each once; how many they are."""
+    distinct = persons.unique()
+    repeated.see(distinct)
+    return len(distinct)

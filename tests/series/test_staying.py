@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A series that follows persons, of tables larger than the memory: each person stays in the part in
+which they were first published, and each part goes on as a series by itself.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx import Intersection, MInvariance, Schema, Series, verify
+from phalanx.engines import choosing, lasting
+from phalanx.engines.lasting import Belonging
+from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
+from phalanx.ledger import Ledger
+from phalanx.release.folder import Release, opened
+from phalanx.series.staying import Recalled
+
+SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+METHODS = [
+    MInvariance(m=3),
+    MInvariance(m=3, regions=4, changed="suppress"),
+    MInvariance(m=2, balancing="paper", changed="new-record"),
+]
+NAMES = ["m-invariance", "regions, suppressed", "paper, new records"]
+ROWS = 12_000
+
+
+def people(rows, seed, first=0):
+    """Persons whose illness goes with their age a little."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 80, rows)
+    return pl.DataFrame(
+        {
+            "who": rng.permutation(rows) + first,
+            "age": age,
+            "sex": pl.Series(rng.choice(["a female person", "a male person"], rows)),
+            "zip": rng.integers(0, 400, rows) * 25,
+            "ill": pl.Series((age // 20 + rng.integers(0, 12, rows)) % 15).cast(pl.String),
+        }
+    )
+
+
+def tables():
+    """Three tables: some leave, some move house, some are new; then many return, and few are new."""
+    first = people(ROWS, 19)
+    moved = first[:9_000].with_columns(zip=pl.col("zip").reverse())
+    return [
+        first,
+        pl.concat([moved, people(2_500, 20, 20_000)]),
+        pl.concat([first[3_000:], people(100, 21, 30_000)]),
+    ]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """So little memory that a part has 2,500 rows."""
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+
+
+def series(tmp_path, method, **changes):
+    return Series("s", SCHEMA, method, to=tmp_path / "out", **changes)
+
+
+def published(tmp_path, method, given, **changes):
+    """The releases of these tables, each from a file."""
+    made = []
+    for number, table in enumerate(given):
+        table.write_parquet(tmp_path / f"t{number}.parquet")
+        released = series(tmp_path, method, **changes).publish(tmp_path / f"t{number}.parquet")
+        made.append(released)
+    return made
+
+
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/s.db"
+
+
+def failing(verification):
+    return [v.name for v in verification.checks if not v.holds]
+
+
+def parts_of_persons(tmp_path, number):
+    """Which part each person is in, by the ledger."""
+    with Ledger.open(url(tmp_path)) as ledger:
+        return pl.concat(
+            ledger.groups("s", number, part).with_columns(part=pl.lit(part))
+            for part in ledger.parts("s")[number]
+        )
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("method", METHODS, ids=NAMES)
+def test_a_series_in_parts_is_a_series(tmp_path, method):
+    """Every check holds, at once and from the folders, with the ledger and with the tables, part by
+    part and of the whole; everyone is published, and nothing lies beside the folders.
+    """
+    given = tables()
+    made = published(tmp_path, method, given)
+    assert [len(each.manifest.parts) > 3 for each in made] == [True] * 3
+    real = [each.rows - each.manifest.counterfeits for each in made]
+    assert real == [table.height for table in given]
+    for each in made:
+        assert {v.result for v in each.checks} <= {"holds", "not checked", "stated", "not covered"}
+        assert each.manifest.counterfeits == Release.read(each.path).form.counterfeit_rows
+    paths = [each.path for each in made]
+    with_ledger = verify(paths, ledger=url(tmp_path))
+    assert with_ledger.holds
+    assert [v.worst for v in with_ledger.checks if v.name.endswith("persons and parts")] == [0]
+    assert verify(paths).holds
+    whole = verify(paths, ledger=url(tmp_path), originals=given, identifier="who")
+    assert whole.holds
+    for name in ("signatures by person", "m-uniqueness", "persons and groups"):
+        in_parts, all_of_it = (
+            [v.worst for v in checked.checks if v.name.endswith(name) and v.worst is not None]
+            for checked in (with_ledger, whole)
+        )
+        assert (in_parts or [0 if name.endswith("groups") else 1] * 3) == all_of_it
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s-1", "s-2", "s-3"]
+
+
+@pytest.mark.usefixtures("small")
+def test_who_leaves_moves_and_returns_keeps_part_and_signature(tmp_path):
+    """By the person, and not by where they live now; no person is certain to an adversary."""
+    made = published(tmp_path, METHODS[0], tables())
+    first, second, third = (parts_of_persons(tmp_path, number) for number in (1, 2, 3))
+    for later in (second, third):
+        both = first.join(later, on="person", suffix="_later")
+        assert both.height > 8_000
+        assert both.filter(pl.col("part") != pl.col("part_later")).is_empty()
+    stood = []
+    for each, mapping in zip(made, (first, second, third), strict=True):
+        of_group = each.form.table.group_by("group").agg(pl.col("ill").unique().sort())
+        stood.append(mapping.join(of_group, on="group").select("person", "ill"))
+    everybody = pl.concat(stood)
+    assert everybody.group_by("person").agg(pl.col("ill").n_unique())["ill"].max() == 1
+    given = [tmp_path / f"t{number}.parquet" for number in range(3)]
+    assert series(tmp_path, METHODS[0]).attack(Intersection(), originals=given).exposed == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_few_new_persons_meet_in_one_part(tmp_path):
+    """A hundred, of whom no part of its own would have enough; how many there are decides it."""
+    published(tmp_path, METHODS[0], tables())
+    before = pl.concat([parts_of_persons(tmp_path, number) for number in (1, 2)])
+    new = parts_of_persons(tmp_path, 3).join(before, on="person", how="anti")
+    assert new.height == 100
+    assert new["part"].n_unique() == 1
+
+
+@pytest.mark.usefixtures("small")
+def test_a_person_who_was_moved_to_another_part_is_caught(tmp_path, monkeypatch):
+    """The broken twin: rows go where the person lives now, so that some are new in another part, and
+    have a second signature. No part sees it by itself, and nothing is published.
+    """
+    given = tables()
+    published(tmp_path, METHODS[0], given[:1])
+    parts = Belonging.parts
+    monkeypatch.setattr(Belonging, "parts", lambda *a: np.full_like(parts(*a), -1))
+    with pytest.raises(GuaranteeError, match=r"persons and parts"):
+        published(tmp_path, METHODS[0], given[1:2])
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s-1"]
+    monkeypatch.setattr("phalanx.series.staying.refuse_broken", lambda _: None)
+    made = published(tmp_path, METHODS[0], given[1:2])
+    monkeypatch.undo()
+    folders = [tmp_path / "out" / "s-1", made[0].path]
+    checked = verify(folders, ledger=url(tmp_path))
+    assert failing(checked) == ["release 2: persons and parts"]
+    whole = verify(folders, ledger=url(tmp_path), originals=given[:2], identifier="who")
+    assert "release 2: m-invariance: signatures by person" in failing(whole)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_part_whose_persons_change_their_signature_is_caught(tmp_path, monkeypatch):
+    """The broken twin of one part: it forgets what it remembered, and nothing is published."""
+    given = tables()
+    published(tmp_path, METHODS[0], given[:1])
+    memory = Recalled.memory
+
+    def forgetful(self, part, releases):
+        recalled = memory(self, part, releases)
+        return replace(recalled, tables={}) if part == 2 else recalled
+
+    publish = MInvariance.publish
+    monkeypatch.setattr(
+        MInvariance,
+        "publish",
+        lambda self, microdata, memory, rng: publish(
+            self, microdata, replace(memory, tables={}), rng
+        ),
+    )
+    with pytest.raises(GuaranteeError, match=r"remembered signatures|signatures by person"):
+        published(tmp_path, METHODS[0], given[1:2])
+    monkeypatch.setattr(MInvariance, "publish", publish)
+    monkeypatch.setattr(Recalled, "memory", forgetful)
+    monkeypatch.setattr("phalanx.series.drafting.refuse_broken", lambda _: None)
+    made = published(tmp_path, METHODS[0], given[1:2])
+    monkeypatch.undo()
+    checked = verify([tmp_path / "out" / "s-1", made[0].path], ledger=url(tmp_path))
+    assert "release 2: m-invariance: signatures by person" in failing(checked)
+
+
+def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
+    """In parts also where the memory would do, and in one piece also where it does not: then it is
+    refused in a sentence.
+    """
+    given = tables()
+    with monkeypatch.context() as patch:
+        patch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+        (first,) = published(tmp_path, METHODS[0], given[:1])
+    (second,) = published(tmp_path, METHODS[0], given[1:2])
+    assert len(second.manifest.parts) == len(first.manifest.parts)
+    with pytest.raises(PlanError, match="is not how the series began"):
+        series(tmp_path, METHODS[0], engine="local").publish(tmp_path / "t0.parquet")
+    with pytest.raises(PlanError, match="reads a whole Parquet file"):
+        series(tmp_path, METHODS[0]).publish(given[2])
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (one,) = published(whole, METHODS[0], given[:1])
+    assert one.manifest.parts == []
+    with pytest.raises(PlanError, match="is not how the series began"):
+        series(whole, METHODS[0], engine="out-of-core").publish(tmp_path / "t0.parquet")
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+    with pytest.raises(MethodError, match="began in one piece"):
+        series(whole, METHODS[0]).publish(tmp_path / "t0.parquet")
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_wrong_leaves_nothing(tmp_path):
+    """A person twice, a value too frequent in a region, a part that has grown beyond the memory."""
+    first, _, _ = tables()
+    with pytest.raises(SourceError, match=r"^2 row\(s\) repeat a person"):
+        published(tmp_path, METHODS[0], [pl.concat([first, first[:2]])])
+    frequent = first.with_columns(
+        ill=pl.when(pl.col("age") > 60).then(pl.lit("Zq7")).otherwise("ill")
+    )
+    with pytest.raises(NotEligible, match="one of the parts") as caught:
+        published(tmp_path, METHODS[0], [frequent])
+    assert "Zq7" not in str(caught.value)
+    assert list((tmp_path / "out").iterdir()) == []
+    published(tmp_path, METHODS[0], [first])
+    grown = pl.concat([first, people(60_000, 22, 40_000)])
+    with pytest.raises(MethodError, match="a part of the series has"):
+        published(tmp_path, METHODS[0], [grown])
+
+
+@pytest.mark.usefixtures("small")
+def test_a_check_keeps_nothing(tmp_path):
+    """Its figures are those of a release that could be made."""
+    first, second, _ = tables()
+    published(tmp_path, METHODS[0], [first])
+    second.write_parquet(tmp_path / "t.parquet")
+    preview = series(tmp_path, METHODS[0]).check(tmp_path / "t.parquet")
+    assert preview.number == 2
+    assert preview.rows - preview.counterfeits == second.height
+    with Ledger.open(url(tmp_path)) as ledger:
+        assert list(ledger.parts("s")) == [1]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_part_without_persons_goes_on(tmp_path):
+    """The young all leave, and return: their parts are remembered meanwhile."""
+    first, _, _ = tables()
+    old = first.filter(pl.col("age") > 45)
+    made = published(tmp_path, METHODS[0], [first, old, first])
+    parts = [len(each.manifest.parts) for each in made]
+    assert parts[1] < parts[0] == parts[2]
+    assert verify([each.path for each in made], ledger=url(tmp_path)).holds
+    same = parts_of_persons(tmp_path, 1).join(parts_of_persons(tmp_path, 3), on=["person", "part"])
+    assert same.height == ROWS
+
+
+def loss(table):
+    """The mean width of the published intervals of numbers, of the whole range."""
+    return sum(
+        (table[f"{name}_high"] - table[f"{name}_low"]).mean() / reach
+        for name, reach in (("age", 79), ("zip", 9_975))
+    )
+
+
+def test_no_more_is_lost_than_in_memory(tmp_path, monkeypatch):
+    """Within 3 % of the same tables published whole, of a first release and of the next one, where
+    a part has rows enough for as many regions as it would have of the whole table.
+    """
+    rows, few = 30_000, (pl.col("ill").cast(pl.Int64) % 4).cast(pl.String)
+    first = people(rows, 19).with_columns(few)
+    given = [first, pl.concat([first[6_000:], people(6_000, 20, rows).with_columns(few)])]
+    local, parted = tmp_path / "a", tmp_path / "b"
+    local.mkdir()
+    parted.mkdir()
+    method = MInvariance(m=2)
+    whole = published(local, method, given, report=False)
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(8_000 * 5 * 170 / 0.4) + 1)
+    in_parts = published(parted, method, given)
+    assert len(in_parts[0].manifest.parts) >= 4
+    for mine, theirs in zip(in_parts, whole, strict=True):
+        assert loss(mine.form.table) <= 1.03 * loss(theirs.form.table)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from phalanx import MInvariance, Schema, Series
+from phalanx.engines import choosing, lasting
+choosing.memory_left = lambda: int(2_500 * 5 * 170 / 0.4) + 1
+parts, read = [], lasting.read_part
+def die_at_the_third(file):
+    parts.append(1)
+    return read(file) if len(parts) < 3 else os.kill(os.getpid(), signal.SIGKILL)
+lasting.read_part = die_at_the_third
+schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+here = Path(sys.argv[1])
+Series("s", schema, MInvariance(m=3), to=here / "out").publish(here / "t1.parquet")
+"""
+
+
+@pytest.mark.usefixtures("small")
+def test_a_kill_leaves_no_row_behind(tmp_path):
+    """Killed at its third part, a publisher leaves parts of a release that the next one removes, and
+    no other file; the ledger knows nothing of it.
+    """
+    given = tables()
+    published(tmp_path, METHODS[0], given[:1])
+    given[1].write_parquet(tmp_path / "t1.parquet")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
+    assert killed.returncode == -9
+    (left,) = [path for path in (tmp_path / "out").iterdir() if path.name != "s-1"]
+    assert {path.name.partition("-")[0] for path in left.iterdir()} <= {"data", "counterfeits"}
+    (made,) = published(tmp_path, METHODS[0], given[1:2])
+    assert made.number == 2
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s-1", "s-2"]
+    assert verify([tmp_path / "out" / "s-1", made.path], ledger=url(tmp_path)).holds
+
+
+@pytest.mark.usefixtures("small")
+def test_rows_and_persons_lie_in_files_without_a_name(tmp_path, monkeypatch):
+    """While they are there, no folder shows anything but parts of the release."""
+    seen = set()
+    read = lasting.read_part
+
+    def look(file):
+        assert file.seek(0, os.SEEK_END) > 1_000
+        seen.update(path.name for path in (tmp_path / "out").rglob("*") if path.is_file())
+        return read(file)
+
+    monkeypatch.setattr(lasting, "read_part", look)
+    (made,) = published(tmp_path, METHODS[0], tables()[:1])
+    assert seen < {path.name for path in made.path.iterdir()}
+
+
+@pytest.mark.usefixtures("small")
+def test_a_check_with_the_ledger_reads_part_by_part(tmp_path, monkeypatch):
+    """No check reads more than one part of each release at a time."""
+    made = published(tmp_path, METHODS[0], tables()[:2])
+    monkeypatch.setattr(Release, "read", lambda *_: pytest.fail("a whole release was read"))
+    assert verify([each.path for each in made], ledger=url(tmp_path)).holds
+    assert verify([each.path for each in made]).holds
+    assert [len(opened(each.path).manifest.parts) for each in made] == [
+        len(each.manifest.parts) for each in made
+    ]
