@@ -177,9 +177,9 @@ def test_many_values_are_counted_as_few_are(monkeypatch):
     form = sliced(table, buckets, COLUMNS["two"])
     found = Correlations.of(form)
     agree(found, table, buckets, COLUMNS["two"])
-    for narrow, at_once in ((0, 5), (100, 5), (10, 1000)):
+    for narrow, cells in ((0, 500), (100, 500), (10, 100_000)):
         monkeypatch.setattr(correlations, "_NARROW", narrow)
-        monkeypatch.setattr(correlations, "_AT_ONCE", at_once)
+        monkeypatch.setattr(correlations, "_CELLS", cells)
         assert Correlations.of(form).phi2 == pytest.approx(found.phi2, abs=1e-12)
     monkeypatch.setattr(correlations, "_NARROW", 20)
     monkeypatch.setattr(correlations, "_MOST_PAIRS", 10)

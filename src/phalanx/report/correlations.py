@@ -27,8 +27,8 @@ _NARROW: Final = 32
 """Attributes with up to so many values are counted in tables of values by buckets, which are full
 enough.
 """
-_AT_ONCE: Final = 8192
-"""So many buckets stand in such a table at once."""
+_CELLS: Final = 1 << 22
+"""So many numbers stand in such a table at once."""
 _MOST_PAIRS: Final = 20_000_000
 """So many pairs of values within buckets are looked at for two attributes, and no more."""
 
@@ -175,8 +175,9 @@ def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint
     ends = np.cumsum([0, *(len(s.totals) for s in spread.values())])
     sizes = next((s.sizes for s in spread.values()), np.zeros(0))
     joint = np.zeros((ends[-1], ends[-1]))
-    for begin in range(0, len(sizes), _AT_ONCE):
-        end = min(begin + _AT_ONCE, len(sizes))
+    at_once = max(1, _CELLS // max(1, int(ends[-1])))
+    for begin in range(0, len(sizes), at_once):
+        end = min(begin + at_once, len(sizes))
         table = np.concatenate([s.table(begin, end) for s in spread.values()])
         joint += table @ (table / sizes[begin:end]).T
     among = {}
