@@ -130,10 +130,10 @@ class _Solved:
     key: str
     maker: Maker
 
-    def tables(self, group: Ints) -> Tables:
+    def tables(self, group: Ints, part: Ints | None = None) -> Tables:
         if self.key not in _TABLES:
             _TABLES.clear()
-            _TABLES[self.key] = self.maker.tables(group)
+            _TABLES[self.key] = self.maker.tables(group, part)
         return _TABLES[self.key]
 
 

@@ -173,3 +173,24 @@ def test_without_the_data(script):
         ran.stderr.strip()
         == "Set PHALANX_DATA to the folder that holds mutual_cover_census.parquet."
     )
+
+
+def test_a_row_for_each_tuple_costs_no_more(tmp_path):
+    """Shared rows are a special case, and where persons are much alike some groups gain."""
+    rng = np.random.default_rng(5)
+    n = 900
+    table = pl.DataFrame(
+        {
+            "sex": rng.integers(1, 3, n), "age": rng.integers(16, 22, n), "relate": rng.choice(3, n, p=[0.7, 0.2, 0.1]), "marst": rng.choice(2, n, p=[0.8, 0.2]),
+            "race": rng.choice(3, n, p=[0.8, 0.1, 0.1]), "educ": rng.choice(4, n), "uhrswork": rng.choice([20, 38, 40], n),
+            "incwage": rng.integers(1, 60, n) * 1000,
+        }
+    ).unique(["sex", "age", "relate", "marst", "race", "educ", "uhrswork"], maintain_order=True)  # fmt: skip
+    table.with_row_index("row_id").write_parquet(tmp_path / "mutual_cover_census.parquet")
+    ran = run_script("mutual_cover/per_tuple.py", "--groups", 400, "--delta", "1/4", data=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    ((row,),) = tables_of(ran.stdout).values()
+    solved, _, joint, shared, least, _, most, gained, *_ = row
+    assert 0 < int(gained) <= int(joint) <= int(solved) <= 400
+    assert 0 < float(least) < float(shared)
+    assert 0 < float(most.rstrip("%")) < 50
