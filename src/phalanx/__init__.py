@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SeriesLearning,
         SinglingOut,
     )
-    from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
+    from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Prefix, Tree
     from phalanx.data.schema import Schema
     from phalanx.data.sources.source import read_source
     from phalanx.errors import PhalanxError
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Anatomy": "phalanx.methods.anatomy.method",
     "Bands": "phalanx.data.hierarchies.hierarchy",
+    "ByFrequency": "phalanx.data.hierarchies.hierarchy",
     "Composition": "phalanx.adversaries",
     "Counterfeits": "phalanx.adversaries",
     "Downcoding": "phalanx.adversaries",
@@ -97,6 +98,7 @@ _WHERE = {
 __all__ = [
     "Anatomy",
     "Bands",
+    "ByFrequency",
     "Composition",
     "Counterfeits",
     "Downcoding",

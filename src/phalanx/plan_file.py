@@ -118,7 +118,7 @@ class SourceSection(TableSection):
 
 
 class HierarchySection(_Section):
-    """One hierarchy: prefix lengths, band widths, or a tree."""
+    """One hierarchy: prefix lengths, band widths, a tree, or an order that is counted."""
 
     prefix: list[StrictInt] | None = Field(
         default=None, description="Characters kept per level, falling to 0."
@@ -129,6 +129,10 @@ class HierarchySection(_Section):
     tree: StrictStr | dict[str, Any] | list[list[Any]] | None = Field(
         default=None,
         description="A CSV or TOML file relative to the plan, nested tables, or paths.",
+    )
+    order: Literal["frequency"] | None = Field(
+        default=None,
+        description="The most frequent value of a quasi-identifier first, as the first release has it.",
     )
 
     @model_validator(mode="before")
@@ -145,7 +149,7 @@ class HierarchySection(_Section):
     @model_validator(mode="after")
     def _one_kind(self) -> "HierarchySection":
         if len(self.model_fields_set) != 1:
-            raise ValueError("needs exactly one of prefix, bands and tree; keep one")
+            raise ValueError("needs exactly one of prefix, bands, tree and order; keep one")
         return self
 
 

@@ -22,6 +22,13 @@ NOT_TRIED = {
     "make demo": "tests/test_demo.py publishes the panel",
     "phalanx demo --to somewhere": "tests/test_demo.py publishes the panel",
     "pip install 'phalanx[estimate]'": "make lowest and make core install extras",
+    "pip install 'phalanx[spark]'": "make spark installs it",
+    "phalanx verify releases/people-1 --engine spark --spark-master spark://host:7077": (
+        "tests/series/test_on_spark.py verifies on a cluster"
+    ),
+    "make spark-demo": "it needs Java, and runs what tests/engines runs",
+    "make spark": "it needs Java, and runs tests/engines",
+    "make spark-bench": "it needs Java and a quiet machine",
     "phalanx studio": "tests/studio serves it",
     "phalanx studio plan.toml": "tests/studio serves it",
     "phalanx studio discharges.parquet": "tests/studio serves it",

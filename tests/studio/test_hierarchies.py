@@ -86,6 +86,18 @@ def test_an_order_is_opened_as_an_order(tmp_path: Path) -> None:
         assert (found["kind"], found["text"], found["opened"]) == ("order", "m\nf", "")
 
 
+def test_an_order_by_frequency_has_no_text_of_its_own(tmp_path: Path) -> None:
+    """It is counted from the table, written into the plan as a word, and opened again as it was."""
+    with opened(tmp_path) as (studio, browser):
+        found = browser.get(f"{COLUMN}.json?kind=frequency").json()
+        assert (found["declared"], found["wrong"]) == ({"order": "frequency"}, "")
+        assert [level["classes"] for level in found["levels"]] == [2, 1]
+        form = {"stamp": studio.place.stamp(), "kind": "frequency", "levels": ""}
+        assert studio.send(browser, COLUMN, **form).status_code == 303
+        again = browser.get(f"{COLUMN}.json").json()
+        assert (again["kind"], again["text"]) == ("frequency", "")
+
+
 def test_dates_are_left_in_parts(tmp_path: Path) -> None:
     """Months and years of days, written down and opened again in these words."""
     days = [date(2024, 1, 31) + timedelta(days=i) for i in range(240)]

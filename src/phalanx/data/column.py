@@ -9,7 +9,7 @@ import polars as pl
 from phalanx.arrays import Codes
 from phalanx.data import sets
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.data.schema import Schema, Type
 from phalanx.errors import SchemaError, SourceError
 
@@ -111,7 +111,7 @@ def kind_of(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | Non
             f"column {name!r} holds lists, which are sets of values; declare it a set without a"
             " hierarchy, or flatten it at the source."
         )
-    if isinstance(hierarchy, Tree | Prefix):
+    if isinstance(hierarchy, Tree | Prefix | ByFrequency):
         if declared not in (None, "categorical"):
             raise SchemaError(
                 f"column {name!r} is declared {declared} and has a hierarchy over text; declare it"

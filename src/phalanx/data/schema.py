@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from phalanx.data.hierarchies.hierarchy import Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.data.names import check_names
 from phalanx.errors import SchemaError, did_you_mean
 
@@ -179,7 +179,7 @@ class Schema:
                     one_of = {
                         "types": ", ".join(type_names),
                         "missing": ", ".join(get_args(Missing)),
-                        "hierarchies": "Bands, Prefix and Tree",
+                        "hierarchies": "Bands, Prefix, Tree and ByFrequency",
                     }[setting]
                     raise SchemaError(
                         f"'{setting}' of column {name!r} is {word!r}; it must be one of {one_of}."
@@ -230,7 +230,7 @@ class Schema:
             n
             for n in self.columns
             if self.types.get(n) == "categorical"
-            or isinstance(self.hierarchies.get(n), Prefix | Tree)
+            or isinstance(self.hierarchies.get(n), Prefix | Tree | ByFrequency)
         )
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from phalanx.data.microdata import Microdata
+from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.errors import PhalanxError
 from phalanx.exploration.grid import Section
@@ -69,7 +70,7 @@ class Estimator:
     """
 
     def __init__(self, plan: Plan, on: Ground, *, on_the_table: bool, seconds: float) -> None:
-        schema = plan.schema()
+        schema = written_down(plan.schema(), on.tables[-1], {})
         self.ground = on
         self._on_the_table, self._seconds = on_the_table, seconds
         self._sensitive = schema.sensitive is not None

@@ -100,6 +100,11 @@ def propose_plan(
     if vouched or of_sets:
         lines += [f"types = {_inline((p.name, p.type) for p in vouched + of_sets)}"]
     lines += _hierarchies(by_role["quasi"])
+    if any(p.type == "categorical" and not p.prefix and not p.scale for p in by_role["quasi"]):
+        lines += [
+            "# Words are in the order of the alphabet. Where they have none of their own, less is lost",
+            '# with the most frequent first: [schema.hierarchies] word = { order = "frequency" }',
+        ]
     lines += [
         "",
         "[method]",

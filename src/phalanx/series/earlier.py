@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The releases before the next one of a series, as they were published."""
 
+from collections.abc import Mapping, Sequence
+
+from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.errors import ReleaseError
+from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import ReleaseEntry
 from phalanx.release import folder
 
@@ -24,3 +28,11 @@ def unread(series: str, entry: ReleaseEntry) -> folder.Release:
             f" {series!r}; put the published folder back."
         )
     return release
+
+
+def published_hierarchies(earlier: Sequence[folder.Release]) -> Mapping[str, Hierarchy]:
+    """What the last of these releases published of each attribute that has one."""
+    attributes = earlier[-1].manifest.attributes if earlier else []
+    return {
+        a.name: hierarchy_of(a.hierarchy, a.name) for a in attributes if a.hierarchy is not None
+    }

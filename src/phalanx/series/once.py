@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from phalanx.data.microdata import Microdata
+from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
 from phalanx.errors import MethodError, ReleaseError
+from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
 from phalanx.randomness import Randomness
 from phalanx.release import folder
@@ -93,6 +95,8 @@ def publish(
         )
     frame = read_source(table, drop=schema.drop, text=schema.texts)
     progress("encode")
+    ordering.check_takes(method, schema)
+    schema = written_down(schema, frame, {})
     drafting = Drafting(
         series=name,
         number=1,

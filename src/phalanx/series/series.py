@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
+from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
@@ -33,10 +34,11 @@ from phalanx.errors import (
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
+from phalanx.methods.ordering import check_takes
 from phalanx.series import staging
 from phalanx.series.counted import DraftingByCounts, counts
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.earlier import unread
+from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import Progress, check_parts, reason
 from phalanx.series.in_parts import DraftingInParts
 from phalanx.series.on_spark import DraftingOnSpark
@@ -491,11 +493,13 @@ class Series:
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
         progress("encode")
         key = ledger.person_key(self.name)
-        microdata = (
-            None
-            if isinstance(frame, Divided | OnSpark)
-            else Microdata.encode(frame, self._is.schema, key, registry)
-        )
+        schema = self._is.schema
+        divided = isinstance(frame, Divided | OnSpark)
+        check_takes(self._is.method, schema, in_memory=not divided and registry is None)
+        microdata = None
+        if not isinstance(frame, Divided | OnSpark):
+            schema = written_down(schema, frame, published_hierarchies(earlier))
+            microdata = Microdata.encode(frame, schema, key, registry)
         self._check_promise(ledger.promise(self.name))
         groups = {
             entry.number: mapping

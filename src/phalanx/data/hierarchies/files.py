@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.errors import SchemaError, did_you_mean
 
-_KINDS = ("prefix", "bands", "tree")
+_KINDS = ("prefix", "bands", "tree", "order")
 
 
 def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
     """The hierarchy that a plan declares: ``{prefix = [5, 3, 0]}``, ``{bands = [5, 10]}``, ``{tree
-    = …}``, or the path of a tree.
+    = …}``, ``{order = "frequency"}``, or the path of a tree.
 
     A tree is a path (CSV or TOML, relative to ``folder``), nested tables with leaves in lists, or a
     list of paths from leaf to root. Raises SchemaError.
@@ -30,8 +30,8 @@ def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
         declared = {"tree": declared}
     if not isinstance(declared, Mapping) or len(declared) != 1:
         raise SchemaError(
-            "a hierarchy is one of { prefix = [5, 3, 0] }, { bands = [5, 10] }, { tree = {…} } or"
-            " the path of a CSV or TOML tree."
+            "a hierarchy is one of { prefix = [5, 3, 0] }, { bands = [5, 10] }, { tree = {…} }, {"
+            ' order = "frequency" } or the path of a CSV or TOML tree.'
         )
     kind, value = next(iter(declared.items()))
     if kind not in _KINDS:
@@ -43,6 +43,12 @@ def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
         return Prefix(tuple(_numbers(value, whole=True)))
     if kind == "bands":
         return Bands(tuple(_numbers(value)))
+    if kind == "order":
+        if value != "frequency":
+            raise SchemaError(
+                "the only order that is counted is 'frequency'; write any other into a tree."
+            )
+        return ByFrequency()
     if isinstance(value, str):
         return read_tree(folder / value)
     if isinstance(value, Mapping):

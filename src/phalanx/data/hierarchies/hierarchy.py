@@ -325,6 +325,32 @@ class Bands:
         return {"kind": "bands", "widths": list(self.widths)}
 
 
+@dataclass(frozen=True)
+class ByFrequency:
+    """The most frequent category first, equal ones by the alphabet: counted once, before the first
+    release, and written down as a tree (``phalanx.data.ordering``).
+
+    Quasi-identifiers alone decide it, and it is published. Intervals between frequent categories
+    then hold few rare ones, which no row of the group has.
+    """
+
+    def leaves(self, values: pl.Series) -> pl.Series:
+        return _uncounted(values)
+
+    def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
+        return _uncounted(leaves).to_frame()
+
+    def parameters(self) -> dict[str, Any]:
+        return {"kind": "frequency"}
+
+
+def _uncounted(values: pl.Series) -> pl.Series:
+    raise SchemaError(
+        f"column {values.name!r} is to be ordered by frequency, which is counted in a table in"
+        " memory; write its values into a tree in the plan."
+    )
+
+
 def _number(x: Fraction) -> str:
     """All digits, so that two numbers never share a name."""
     return str(x.numerator) if x.denominator == 1 else repr(float(x))

@@ -73,6 +73,7 @@ class GlobalGuarantee:
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
     takes_not_applicable: ClassVar[bool] = True
+    takes_order_by_frequency: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
 
     l: Number

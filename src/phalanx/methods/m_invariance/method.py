@@ -83,6 +83,7 @@ class MInvariance:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    takes_order_by_frequency: ClassVar[bool] = True
     bytes_per_value: ClassVar[int] = 170
     offer: ClassVar[Offer] = OFFER
 

@@ -113,6 +113,7 @@ class Mondrian:
     looks_back: ClassVar[LooksBack] = "digests"
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
+    takes_order_by_frequency: ClassVar[bool] = True
     takes_weight: ClassVar[bool] = True
     offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()

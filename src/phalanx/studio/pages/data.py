@@ -8,7 +8,8 @@ from typing import Any, Final, TypeGuard
 import polars as pl
 
 from phalanx.data.column import kind_of, typed
-from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Tree
+from phalanx.data.ordering import counted
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.promise import check_takes
@@ -29,7 +30,6 @@ MEANINGS: Final[Mapping[str, str]] = {
 _FEW: Final = 5
 _MOST_FREQUENT: Final = 24
 _SIZES: Final = ((1, 1), (2, 4), (5, 9), (10, 49), (50, None))
-_KINDS: Final = {Bands: "bands", Prefix: "prefix", Tree: "tree"}
 
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
@@ -193,6 +193,7 @@ KINDS: Final[Mapping[str, str]] = {
     "prefix": "masking of codes: how many characters are left, falling to 0",
     "dates": "dates: which parts of a day are left, as in month, year",
     "order": "an order of words: one word on a line, from the least to the greatest",
+    "frequency": "an order of words: the most frequent first, as the first release has it",
     "tree": "a tree: one path on a line, from the value to the root, as in flu;lung;*",
     "file": "a tree that stands in a file of this folder, with such lines",
 }
@@ -202,8 +203,8 @@ def parsed(kind: str, text: str) -> dict[str, Any]:
     """What a person wrote, as the plan declares it; empty for none. PlanError where it is wrong."""
     _check_kind(kind)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if kind == "none":
-        return {}
+    if kind in ("none", "frequency"):
+        return {} if kind == "none" else {"order": "frequency"}
     if kind in ("bands", "prefix"):
         parts = [part for line in lines for part in line.replace(";", ",").split(",")]
         return {kind: [_number(part.strip()) for part in parts if part.strip()]}
@@ -245,6 +246,7 @@ def levels(place: Place, declared: Mapping[str, Any], values: pl.Series) -> list
     a value of the table has no place, or the column is of a type that has no such hierarchy.
     """
     built = built_of(declared, place.plan_path.parent)
+    built = counted(values) if isinstance(built, ByFrequency) else built
     kind = kind_of(values, schema_of(place).get("types", {}).get(values.name), built)
     present = typed(values, kind).drop_nulls()
     plain = present if isinstance(built, Bands) else present.cast(pl.String)
@@ -299,6 +301,8 @@ def _kind_of(of_column: Mapping[str, Any], values: pl.Series) -> str:
     """In which words a hierarchy was declared."""
     if _is_order(of_column.get("tree")):
         return "order"
+    if "order" in of_column:
+        return "frequency"
     if {*of_column.get("prefix", [1])} <= {0, *_DATE_PARTS.values()} and _are_days(values):
         return "dates"
     return next(iter(of_column), "none")
@@ -333,7 +337,7 @@ def _proposed(kind: str, values: pl.Series, prefix: Sequence[int]) -> str:
         return "5, 10, 20"
     if kind == "dates":
         return "month, year"
-    if kind == "file":
+    if kind in ("file", "frequency"):
         return ""
     names = sorted(values.cast(pl.String).unique().drop_nulls().to_list())[:200]
     return "\n".join(f"{n};*" if kind == "tree" else n for n in names) if kind != "none" else ""
