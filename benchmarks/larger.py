@@ -41,9 +41,10 @@ METHODS = {
     "slicing": 'name = "slicing"\nl = 4\ncolumns = 2\nsensitive_column_size = 1',
     "sampling": SAMPLING % "education = 1, birthplace = 1,",
     "m-invariance": 'name = "m-invariance"\nm = 4',
+    "global-guarantee": 'name = "global-guarantee"\nl = 3',
     "levels": SAMPLING % "" + "epsilon_scheme = 0.5\n",
 }
-FOLLOWED = ("m-invariance",)
+FOLLOWED = ("m-invariance", "global-guarantee")
 PLAN = """
 [series]
 name = "larger"

@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import Anatomy, MInvariance, Mondrian, SafeSampling, Schema, Slicing
+from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, SafeSampling, Schema, Slicing
 from phalanx.engines import choosing
 from phalanx.engines.choosing import bytes_of, divide
 from phalanx.errors import MethodError, PlanError
@@ -53,7 +53,7 @@ def test_a_table_that_fits_is_published_whole(monkeypatch, source):
 
 @pytest.mark.parametrize(
     "method",
-    [Mondrian(k=2, l=2), Anatomy(l=2), Slicing(l=2), MInvariance(m=2)],
+    [Mondrian(k=2, l=2), Anatomy(l=2), Slicing(l=2), MInvariance(m=2), GlobalGuarantee(l=2)],
     ids=lambda m: m.name,
 )
 def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
@@ -68,6 +68,9 @@ def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
 WHOLE = {
     "m-invariance, forgetting": MInvariance(m=2, remember=False),
     "m-invariance, suppressed": MInvariance(m=2, not_eligible="suppress"),
+    "global guarantee, rare values": GlobalGuarantee(l=2, protect={"least_frequent": 0.1}),
+    "global guarantee, cohorts": GlobalGuarantee(l=2, permanent=["7"]),
+    "global guarantee, named values": GlobalGuarantee(l=2, protect=["7"]),
     "t": Mondrian(k=2, t=0.3),
     "slicing, closeness": Slicing(l=2, t=0.3),
     "slicing, leaning": Slicing(l=2, cuts="relaxed"),

@@ -18,6 +18,7 @@ from itertools import permutations, product
 
 import pytest
 
+from worlds import test_published_global_guarantee as of_the_global_guarantee
 from worlds.published_m_invariance import InParts, lasting, minvariance, posteriors
 
 Parts = tuple[range, ...]
@@ -125,3 +126,19 @@ def test_who_moves_to_another_part_is_exposed():
     them under a second signature.
     """
     assert followed("ababc", [(0, 1, 2, 3), (0, 1, 2, 3, 4)], moving) > HALF
+
+
+def test_exposures_are_counted_in_the_part_in_which_a_person_stays():
+    """Two parts of four, of whom some leave and return: values are independent, so that a part is a
+    series by itself, and each is within 1/2.
+    """
+    for part in ([(0, 1, 2, 3), (0, 2, 3), (0, 1, 2, 3)], [(5, 6, 7, 8), (5, 6, 7, 8)]):
+        assert of_the_global_guarantee.Series(part).ever <= HALF
+
+
+def test_who_moves_to_another_part_spends_their_budget_again():
+    """The broken twin: a person is linked in two parts, each of which takes them for new."""
+    here, there = (of_the_global_guarantee.Series([part]) for part in ((0, 1, 2, 3), (0, 6, 7, 8)))
+    assert 0 < here.ever <= HALF
+    assert 0 < there.ever <= HALF
+    assert 1 - (1 - here.ever) * (1 - there.ever) > HALF

@@ -19,9 +19,11 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.arrays import Ints
+from phalanx.data.column import kind_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import file_numbers, halves, twice_in
+from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells
 from phalanx.engines.out_of_core import Divided, read_part, route
 from phalanx.engines.regions import Attribute, Region, merged
@@ -265,8 +267,6 @@ class Followed:
     """What the first release remembered of the parts; None for the first release."""
     known: Mapping[int, Callable[[], pl.Series]] = field(default_factory=dict)
     """Reads the keyed hashes of those who were published in each part."""
-    lasting: Lasting | None = None
-    """The parts, once the table was read."""
     remembered: Any = None
     """What must be remembered of them, once the table was read."""
 
@@ -304,7 +304,7 @@ class Followed:
                 stream = self.rng.stream("order of parts")
                 lasting = Lasting.begun(cells.root, counts[:new], least, stream)
                 self.remembered = lasting.to_json(cells.attributes)
-            self.lasting = lasting
+            cells = replace(cells, schema=_typed(cells))
             target = lasting.newcomers(counts[:new], min(_FEWEST, least))
             for part in sorted(lasting.parts):
                 mine = [at for at, of in enumerate(lasting.of_cell) if target[of] == part]
@@ -348,3 +348,16 @@ class Followed:
                 f"a part of the series has {rows:,} rows now, and {self.divided.most:,} are meant"
                 " for the memory there is; raise [publish] memory_limit."
             )
+
+
+def _typed(cells: Cells) -> Schema:
+    """The schema with the types of all quasi-identifiers, as the whole table has them: where few of
+    a part's persons are there, nearly every row may differ, as it does in an identifier.
+    """
+    schema = cells.schema
+    types = {
+        one.name: kind_of(one.reach(), None, None)
+        for one in cells.attributes
+        if one.name not in schema.hierarchies
+    }
+    return replace(schema, types={**types, **schema.types})

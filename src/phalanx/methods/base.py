@@ -274,7 +274,7 @@ class Following(Protocol):
     """
 
     def known(self, memory: Memory) -> pl.Series:
-        """Who was published before.
+        """Who is remembered; of those who are not, it only matters that they stay in their part.
 
         Parameters
         ----------

@@ -33,6 +33,8 @@ from phalanx.series.in_parts import DraftingInParts, alike, draft_of_part, grown
 
 PARTS: Final = "parts"
 """The memory table (cuts) of a series in parts: where these were cut, as JSON."""
+OTHERS: Final = "others"
+"""The memory table (person) of a part: persons of it of whom the method remembers nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +89,8 @@ class DraftingStaying(DraftingInParts):
             began=self.recalled.cuts,
             known={part: partial(self._known, method, part) for part in known},
         )
-        merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
+        merged, manifest = Merged(f"release {self.number}: "), None
+        rows, values = Counter[str](), Counter[str]()
         with Repeated(self.divided.rows, self.divided.room, folder) as repeated:
             persons = 0
             for at, (part, microdata) in enumerate(followed.parts()):
@@ -104,9 +107,13 @@ class DraftingStaying(DraftingInParts):
                 read = Part.read_part(folder, manifest, at)
                 checked = drafting.checked(draft, read, {})
                 merged.add(Found.of(read, checked.verdicts, merged.prefix))
-                suppressed.update(draft.suppressed.rows or {})
+                rows.update(draft.suppressed.rows or {})
+                values.update(draft.suppressed.values)
                 after = memory.after(draft, None)
-                persons += _see(repeated, method.known(after))
+                others = _others(checked, _known(method, after))
+                persons += _see(repeated, pl.concat([_known(method, after), others]))
+                if len(others):
+                    remember.lay(within(part, OTHERS), others.to_frame())
                 for name, table in draft.remember.items():
                     remember.lay(within(part, name), table)
                 for name, table in draft.state.items():
@@ -116,7 +123,7 @@ class DraftingStaying(DraftingInParts):
             for part in known:
                 if part not in groups:  # none of its persons is there, and it goes on
                     memory = self.recalled.memory(part, releases)
-                    persons += _see(repeated, method.known(memory))
+                    persons += _see(repeated, _known(method, memory))
                     for name, table in memory.state.items():
                         state.lay(within(part, name), table)
             verdict = persons_and_parts(repeated.twice(), persons)
@@ -129,7 +136,7 @@ class DraftingStaying(DraftingInParts):
             cuts = json.dumps(followed.remembered)
             remember.lay(PARTS, pl.DataFrame({"cuts": [cuts]}))
         return Checked(
-            suppressed=Suppressed(rows=dict(suppressed)),
+            suppressed=Suppressed(rows=dict(rows), values=dict(values)),
             release=opened(folder),
             groups=groups,
             evidence=Evidence(),
@@ -141,7 +148,21 @@ class DraftingStaying(DraftingInParts):
         )
 
     def _known(self, method: Following, part: int) -> pl.Series:
-        return method.known(self.recalled.memory(part, self.number - 1))
+        return _known(method, self.recalled.memory(part, self.number - 1))
+
+
+def _known(method: Following, memory: Memory) -> pl.Series:
+    """All persons of a part."""
+    persons = method.known(memory).alias("person")
+    others = memory.tables.get(OTHERS)
+    return persons if others is None else pl.concat([persons, others["person"]])
+
+
+def _others(checked: Checked, known: pl.Series) -> pl.Series:
+    """Those who are published and not known."""
+    if not isinstance(checked.groups, pl.DataFrame):
+        return known.clear()
+    return checked.groups.join(known.to_frame(), on="person", how="anti")["person"]
 
 
 def _see(repeated: Repeated, persons: pl.Series) -> int:

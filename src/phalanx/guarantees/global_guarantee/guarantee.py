@@ -61,6 +61,11 @@ class GlobalGuarantee:
             if (listed := getattr(self, key)) != "all" and not _are_values(listed):
                 raise PlanError(f"{key} must be a list of values, each a text or a number.")
 
+    @property
+    def of_each_person(self) -> bool:
+        """Whether it is about every person by themselves; cohorts are about several."""
+        return not self.permanent
+
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         shown: dict[str, Any] = {

@@ -17,13 +17,23 @@ from decimal import Decimal
 from math import ceil, inf
 from typing import Any, ClassVar, Literal
 
+import polars as pl
+
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
-from phalanx.methods.base import Draft, LooksBack, Memory, Offer, check_min_width, check_widths
+from phalanx.methods.base import (
+    Division,
+    Draft,
+    LooksBack,
+    Memory,
+    Offer,
+    check_min_width,
+    check_widths,
+)
 from phalanx.methods.global_guarantee.draft import draft
 from phalanx.methods.global_guarantee.offer import OFFER
 from phalanx.methods.global_guarantee.phases import decide, expose, recall
@@ -40,6 +50,7 @@ from phalanx.methods.global_guarantee.state import Rules
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.not_applicable import is_not_applicable, published_apart
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.exposures import Exposures
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
 Grouping = Literal["balanced", "bottom-up"]
@@ -74,6 +85,7 @@ class GlobalGuarantee:
     takes_registry: ClassVar[bool] = True
     takes_not_applicable: ClassVar[bool] = True
     takes_order_by_frequency: ClassVar[bool] = True
+    bytes_per_value: ClassVar[int] = 600  # in later releases, for what each person was exposed to
     offer: ClassVar[Offer] = OFFER
 
     l: Number
@@ -226,6 +238,30 @@ class GlobalGuarantee:
         release carries.
         """
         return "all" if self.permanent else "last"
+
+    @property
+    def divided_by(self) -> Division | None:
+        """By regions; not with what is asked of all rows: which values are rare, whether the plan's
+        are there, and cohorts.
+        """
+        unasked = [v for v in self._named["protect"] if v not in self.expected_later]
+        whole = isinstance(self.protect, Mapping) or self.permanent or unasked
+        return None if whole else "regions"
+
+    def known(self, memory: Memory) -> pl.Series:
+        """All persons who were ever linked to a value.
+
+        Parameters
+        ----------
+        memory : Memory
+            What a series remembers, or a part of one.
+
+        Returns
+        -------
+        pl.Series
+            The keyed hash of each.
+        """
+        return Exposures.of_tables(memory.state).persons
 
     @property
     def holds_if_method_known(self) -> bool:
