@@ -387,7 +387,7 @@ def test_a_check_where_there_is_no_spark_says_so(tmp_path, monkeypatch):
         ({"table": "missing.parquet"}, SourceError, "there is no file"),
         ({"table": people(10)}, PlanError, "reads Parquet, or a data frame of Spark"),
         ({"memory_limit": 10}, MethodError, "too little for parts"),
-        ({"method": MInvariance(m=2)}, MethodError, "needs the whole table in memory"),
+        ({"method": MInvariance(m=2)}, MethodError, "follows persons from release to release"),
         ({"method": Mondrian(k=2, t=0.3)}, MethodError, "with these parameters"),
         ({"formats": ("csv",)}, PlanError, "in parts is Parquet"),
     ],

@@ -419,7 +419,7 @@ class Series:
         """How the first release was published; None where there is none."""
         if not Ledger.exists(self._is.ledger):
             return None
-        with Ledger.open(self._is.ledger, create=False) as ledger:
+        with Ledger.open(self._is.ledger) as ledger:  # which another publisher may be making
             parts = ledger.parts(self.name)
         return None if not parts else "out-of-core" if parts[1] else "local"
 
