@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What parts lose: a series of two releases whose tables are published in parts as if they were
+larger than the memory, beside the same tables published whole.
+
+    python benchmarks/parts.py [--rows 1500000] [--part 400000] [--method m-invariance]
+
+The tables are those of benchmarks/larger.py; in the second one person in twenty is another one.
+``loss`` is the mean width of a row's intervals, as a share of the attribute's range, over all
+quasi-identifiers.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import polars as pl
+from larger import make
+
+from phalanx import GlobalGuarantee, MInvariance, Schema, Series
+from phalanx.engines import choosing
+from phalanx.engines.out_of_core import Divided
+from phalanx.methods.base import Method
+
+METHODS: dict[str, Method] = {
+    "m-invariance": MInvariance(m=4),
+    "global-guarantee": GlobalGuarantee(l=3),
+}
+QUASI = ["age", "sex", "education", "birthplace"]
+SCHEMA = Schema(identifier="person", quasi=QUASI, sensitive="occupation")
+
+
+def loss(table: pl.DataFrame) -> float:
+    """The mean width of intervals; values of text lie in the order of code points."""
+    widths = []
+    for name in QUASI:
+        low, high = table[f"{name}_low"], table[f"{name}_high"]
+        ranks = pl.concat([low, high]).rank("dense").cast(pl.Float64)
+        low, high = ranks[: len(low)], ranks[len(low) :]
+        widths.append(((high - low) / (ranks.max() - ranks.min())).mean())  # type: ignore[operator]
+    return sum(widths) / len(widths)
+
+
+def run() -> None:
+    """Publish both ways, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_500_000)
+    parser.add_argument("--part", type=int, default=400_000, help="rows wanted in a part")
+    parser.add_argument("--method", choices=METHODS, default="m-invariance")
+    parser.add_argument("--folder", type=Path, help="where tables and releases lie meanwhile")
+    options = parser.parse_args()
+    method = METHODS[options.method]
+    room = int(options.part * 6 * method.bytes_per_value / Divided.share) + 1  # type: ignore[attr-defined]
+    left = choosing.memory_left
+    print(f"{'release':<32}{'parts':>6}{'loss':>8}{'counterfeits':>14}{'groups':>9}")
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        folder = Path(name)
+        for way in ("whole", "in parts"):
+            choosing.memory_left = left if way == "whole" else lambda: room
+            for number in (1, 2):
+                make(folder / "table.parquet", options.rows, again=number == 2)
+                made = Series(way, SCHEMA, method, to=folder / way, report=False).publish(
+                    folder / "table.parquet"
+                )
+                said = f"{options.method} {number}, {way}"
+                share = made.manifest.counterfeits / made.rows
+                print(
+                    f"{said:<32}{len(made.manifest.parts):>6}{loss(made.form.table):>8.4f}"
+                    f"{share:>14.2%}{made.groups:>9}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    run()
