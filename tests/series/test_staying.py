@@ -65,7 +65,8 @@ def tables():
 @pytest.fixture
 def small(monkeypatch):
     """So little memory that a part has 2,500 rows."""
-    monkeypatch.setattr(GlobalGuarantee, "bytes_per_value", 170)
+    for method in (GlobalGuarantee, MInvariance):
+        monkeypatch.setattr(method, "bytes_per_value", 170)
     monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
 
 
@@ -218,7 +219,7 @@ def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
     """
     given = tables()
     with monkeypatch.context() as patch:
-        patch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+        patch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 300 / 0.4) + 1)
         (first,) = published(tmp_path, METHODS[0], given[:1])
     (second,) = published(tmp_path, METHODS[0], given[1:2])
     assert len(second.manifest.parts) == len(first.manifest.parts)
@@ -232,7 +233,7 @@ def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
     assert one.manifest.parts == []
     with pytest.raises(PlanError, match="is not how the series began"):
         series(whole, METHODS[0], engine="out-of-core").publish(tmp_path / "t0.parquet")
-    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 170 / 0.4) + 1)
+    monkeypatch.setattr(choosing, "memory_left", lambda: int(2_500 * 5 * 300 / 0.4) + 1)
     with pytest.raises(MethodError, match="began in one piece"):
         series(whole, METHODS[0]).publish(tmp_path / "t0.parquet")
 
@@ -376,7 +377,7 @@ import os, signal, sys
 from pathlib import Path
 from phalanx import MInvariance, Schema, Series
 from phalanx.engines import choosing, lasting
-choosing.memory_left = lambda: int(2_500 * 5 * 170 / 0.4) + 1
+choosing.memory_left = lambda: int(2_500 * 5 * 300 / 0.4) + 1
 parts, read = [], lasting.read_part
 def die_at_the_third(file):
     parts.append(1)

@@ -84,7 +84,7 @@ class MInvariance:
     takes_registry: ClassVar[bool] = False
     takes_not_applicable: ClassVar[bool] = True
     takes_order_by_frequency: ClassVar[bool] = True
-    bytes_per_value: ClassVar[int] = 170
+    bytes_per_value: ClassVar[int] = 300  # in later releases, with what is remembered of persons
     offer: ClassVar[Offer] = OFFER
 
     m: int
