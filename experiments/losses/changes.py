@@ -7,7 +7,10 @@ release, with groups cut anew each time beside groups that keep the cuts of the 
 Series: ``panel`` (``rwm5yr``, 1984 to 1988; needs no folder) and ``acs`` (20,000 rows of
 ``acs2018_occsal``, 700 of which are replaced at each of four further releases). Of each release
 random counts are asked, with a range of about a third of the domain on two quasi-identifiers;
-answers spread the rows of a group evenly over its box, as in the papers. *Of changes*: the sum over
+answers spread the rows of a group evenly over its box, as in the papers. Two other ways to answer
+were tried where cuts are kept: over the *cells* that the cuts make, which do not move with the rows
+in them; and, to compare two years, over *both boxes* of a group that both of them have. *Same*: how
+many groups have the cuts that they had in the release before. *Of changes*: the sum over
 queries and years of |answered change - true change|, as a part of the sum of true changes; *of
 counts*: the median relative error of the counts themselves; *beside*: of changes, beside groups cut
 anew at the same places. Cuts are strict ones of Mondrian, *kept* with ``keep_cuts``.
@@ -20,7 +23,7 @@ knows the groups of every release.
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,12 +36,16 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.demo import QUASI, RELEASES, panel
 from phalanx.methods.base import Memory
+from phalanx.methods.mondrian.cut_tree import CUTS, VALUES
 from phalanx.methods.mondrian.method import CutAt, Mondrian
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.evidence import Tables
 
 Ints = npt.NDArray[np.int64]
 Boxes = npt.NDArray[np.int64]
 """The first and last code of every group on every attribute, shape (g, d, 2)."""
+Path = tuple[tuple[int, int], ...]
+"""Which attributes were cut, and which side of each cut it is."""
 PLACES: tuple[CutAt, ...] = ("least-width", "median")
 
 
@@ -102,8 +109,46 @@ def coded(tables: Sequence[pl.DataFrame], quasi: Sequence[str]) -> list[Ints]:
     return np.split(codes.astype(np.int64) - 1, np.cumsum([t.height for t in tables])[:-1])
 
 
-def published(releases: Sequence[Ints], method: Mondrian) -> Iterator[tuple[Boxes, list[Ints]]]:
-    """The boxes of every release and the rows of each."""
+@dataclass(frozen=True)
+class Release:
+    """The groups of one release."""
+
+    boxes: Boxes
+    """Tight ones, as they are published."""
+    groups: Sequence[Ints]
+    """The rows of each."""
+    cells: Mapping[Path, tuple[npt.NDArray[np.int64], int]]
+    """By the cuts that lead to a part: what lies between these, shape (d, 2), and the group there;
+    empty where cuts are not kept.
+    """
+
+    def rows(self) -> Ints:
+        """Of each group."""
+        return np.array([len(rows) for rows in self.groups])
+
+
+def cells(state: Tables, sizes: Ints) -> Iterator[tuple[Path, npt.NDArray[np.int64]]]:
+    """The parts that kept cuts make of all values."""
+    of_attribute = {
+        name: state[VALUES].filter(pl.col("attribute") == name)["value"].cast(pl.Int64)
+        for name in state[VALUES]["attribute"].unique()
+    }
+    cuts = list(state[CUTS].iter_rows())
+    whole = np.stack([np.zeros_like(sizes), sizes - 1], axis=1)
+    waiting: list[tuple[Path, npt.NDArray[np.int64]]] = [((), whole)]
+    for name, last in cuts:
+        path, box = waiting.pop()
+        if name is None:
+            yield path, box
+            continue
+        a, at = int(name), int(of_attribute[name][last])
+        low, high = box.copy(), box.copy()
+        low[a, 1], high[a, 0] = min(low[a, 1], at), max(high[a, 0], at + 1)
+        waiting += [((*path, (a, 1)), high), ((*path, (a, 0)), low)]
+
+
+def published(releases: Sequence[Ints], sizes: Ints, method: Mondrian) -> Iterator[Release]:
+    """Every release of a series."""
     memory = Memory()
     for codes in releases:
         names = [str(a) for a in range(codes.shape[1])]
@@ -113,7 +158,32 @@ def published(releases: Sequence[Ints], method: Mondrian) -> Iterator[tuple[Boxe
         order = np.argsort(draft.groups, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(draft.groups[order])) + 1)
         ends = [[codes[rows].min(axis=0), codes[rows].max(axis=0)] for rows in groups]
-        yield np.moveaxis(np.array(ends), 1, 2), groups
+        boxes = np.moveaxis(np.array(ends), 1, 2)
+        placed = {}
+        for path, cell in cells(memory.state, sizes) if method.keep_cuts else ():
+            within = (boxes[:, :, 0] >= cell[:, 0]) & (boxes[:, :, 1] <= cell[:, 1])
+            placed[path] = cell, int(np.flatnonzero(within.all(axis=1))[0])
+        yield Release(boxes, groups, placed)
+
+
+def by_cells(release: Release, asked: Boxes) -> npt.NDArray[np.float64]:
+    """Counts by rows that are spread over cells."""
+    boxes, groups = zip(*release.cells.values(), strict=True)
+    return answers(np.array(boxes), release.rows()[list(groups)], asked)
+
+
+def by_both(before: Release, now: Release, asked: Boxes) -> npt.NDArray[np.float64]:
+    """Changes of counts, of a group that both have by the box that holds both of its own."""
+    same = before.cells.keys() & now.cells.keys()
+    said = []
+    for one, other in ((now, before), (before, now)):
+        boxes = one.boxes.copy()
+        for path in same:
+            mine, theirs = boxes[one.cells[path][1]], other.boxes[other.cells[path][1]]
+            mine[:, 0] = np.minimum(mine[:, 0], theirs[:, 0])
+            mine[:, 1] = np.maximum(mine[:, 1], theirs[:, 1])
+        said.append(answers(boxes, one.rows(), asked))
+    return said[0] - said[1]
 
 
 def told(before: Table, now: Table) -> Iterator[bool]:
@@ -170,26 +240,54 @@ def main() -> None:
         true = np.stack(
             [answers(np.stack([c, c], axis=2), np.ones(len(c)), asked) for c in series.codes]
         )
+        true_changes = np.diff(true, axis=0)
+
+        def wrong(changes: npt.NDArray[np.float64], real: npt.NDArray[np.float64]) -> float:
+            return float(np.abs(changes - real).sum() / np.abs(real).sum())
+
         for cut_at in PLACES:
             anew = 0.0
             for kept in (False, True):
                 method = Mondrian(k=given.k, cuts="strict", cut_at=cut_at, keep_cuts=kept)
-                made = list(published(series.codes, method))
-                sizes = [np.array([len(rows) for rows in groups]) for _, groups in made]
-                said = np.stack(
-                    [answers(b, n, asked) for (b, _), n in zip(made, sizes, strict=True)]
-                )
-                tables = [Table.of(g, p) for (_, g), p in zip(made, series.people, strict=True)]
+                made = list(published(series.codes, series.sizes, method))
+                tables = [
+                    Table.of(release.groups, people)
+                    for release, people in zip(made, series.people, strict=True)
+                ]
                 came = [one for pair in pairwise(tables) for one in told(*pair)]
-                changes = np.abs(np.diff(said, axis=0) - np.diff(true, axis=0)).sum()
-                changes /= np.abs(np.diff(true, axis=0)).sum()
-                of_counts = np.median((np.abs(said - true) / np.maximum(true, 1))[true > 0])
-                beside = f"{changes / anew - 1:+.0%}" if kept else ""
-                anew = changes
-                cells = [f"{np.mean([len(n) for n in sizes]):.0f}", f"{changes:.2f}", beside]
-                cells += [f"{of_counts:.1%}", f"{sum(came):,} of {len(came):,}"]
-                rows.append([name, cut_at, "kept" if kept else "anew", *cells])
-    header = ["series", "cuts", "", "groups", "error of changes", "beside", "error of counts"]
+                said = {
+                    "kept" if kept else "anew": [answers(r.boxes, r.rows(), asked) for r in made]
+                }
+                same = ""
+                if kept:
+                    said["kept, by cells"] = [by_cells(r, asked) for r in made]
+                    both = [len(a.cells.keys() & b.cells.keys()) for a, b in pairwise(made)]
+                    same = f"{sum(both) / sum(len(r.cells) for r in made[1:]):.0%}"
+                groups = f"{np.mean([len(r.groups) for r in made]):.0f}"
+                for way, of_all in said.items():
+                    found = np.stack(of_all)
+                    changes = wrong(np.diff(found, axis=0), true_changes)
+                    of_counts = np.median((np.abs(found - true) / np.maximum(true, 1))[true > 0])
+                    anew = anew if kept else changes
+                    beside = f"{changes / anew - 1:+.0%}" if kept else ""
+                    known = f"{sum(came):,} of {len(came):,}" if way in ("anew", "kept") else ""
+                    cells_ = [groups, same, f"{changes:.2f}", beside, f"{of_counts:.1%}", known]
+                    rows.append([name, cut_at, way, *cells_])
+                if kept:
+                    found = np.stack([by_both(*pair, asked) for pair in pairwise(made)])
+                    changes = wrong(found, true_changes)
+                    cells_ = [groups, same, f"{changes:.2f}", f"{changes / anew - 1:+.0%}", "", ""]
+                    rows.append([name, cut_at, "kept, by both boxes", *cells_])
+    header = [
+        "series",
+        "cuts",
+        "",
+        "groups",
+        "same",
+        "error of changes",
+        "beside",
+        "error of counts",
+    ]
     show([*header, "values told"], rows)
 
 
