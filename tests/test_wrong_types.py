@@ -105,7 +105,7 @@ def test_there_are_parameters_to_try() -> None:
         ({"quasi": ["age"], "types": ["age"]}, "must be a table by column"),
         (
             {"quasi": ["age"], "hierarchies": {"age": [10, 20]}},
-            "it must be one of Bands, Prefix and Tree",
+            "it must be one of Bands, Prefix, Tree and ByFrequency",
         ),
         (
             {"quasi": ["age"], "missing": "values"},

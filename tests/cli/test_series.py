@@ -308,14 +308,14 @@ def test_a_ledger_in_postgresql(steward, ledger_of, call) -> None:
 
 def test_a_password_is_not_shown(steward, ledger_of, tmp_path: Path) -> None:
     """The password of a ledger that cannot be reached is in no word of the program, and nothing is
-    left but an empty folder of releases.
+    left.
     """
     ledger_of("sqlite", "unused")
     said = steward("t1.csv", "postgresql://ann:hunter2@127.0.0.1:1/clinic")
     assert said.code == 2
     assert "the ledger postgresql://127.0.0.1:1/clinic cannot be reached" in said.out
     assert "hunter2" not in said.out + said.err
-    assert list((tmp_path / "releases").iterdir()) == []
+    assert not list((tmp_path / "releases").glob("*"))
 
 
 @pytest.mark.parametrize(("source", "target"), [*product(("sqlite", "postgresql"), repeat=2)])

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import struct
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,7 @@ class Place:
             "HOME": str(self.temporary),
             "XDG_CONFIG_HOME": str(self.private),
         }
+        tempfile.tempdir = None  # where they were put before is not looked up again otherwise
 
     def keep(self) -> None:
         """What is here is what every publisher starts from."""
