@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import MInvariance, Mondrian, Schema, Series, verify
+from phalanx import MInvariance, Mondrian, Schema, Series, Slicing, verify
 from phalanx.data.sources.available_memory import memory_held
 from phalanx.errors import ExtraError, MethodError, PlanError, SourceError
 from phalanx.release.folder import Release, digest_of
@@ -70,7 +70,7 @@ def run(folder, script, *words, **environment):
 BEGIN = f"""
 import sys
 from pathlib import Path
-from phalanx import Anatomy, Mondrian, Schema, Series
+from phalanx import Anatomy, Mondrian, Schema, Series, Slicing
 here, MEMORY = Path(sys.argv[1]), {MEMORY}
 def publish(name, method, **changes):
     schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
@@ -178,9 +178,13 @@ def test_an_executor_that_is_killed_changes_nothing(tmp_path):
 
 
 EACH = """
-for name, method in (("diverse", Mondrian(k=5, l=3)), ("anatomy", Anatomy(l=3)), ("k", Mondrian(k=5))):
+methods = {"diverse": Mondrian(k=5, l=3), "anatomy": Anatomy(l=3), "k": Mondrian(k=5)}
+methods |= {"named": Slicing(l=2, columns=[["age", "sex", "zip"], ["ill"]])}
+methods |= {"sliced": Slicing(l=2, columns=2, sensitive_column_size=1)}
+for name, method in methods.items():
     made = publish(name, method, seed=None, memory_limit=3 * MEMORY)
-    assert {v.result for v in made.checks} <= {"holds", "stated"}, made.checks
+    assert all(v.holds for v in made.checks), made.checks
+    assert isinstance(method, Slicing) or {v.result for v in made.checks} <= {"holds", "stated"}
     assert [v.worst for v in made.checks if v.name == "truth"] == [0]
 again = publish("k", Mondrian(k=5), seed=None)
 print(again.number, len(again.manifest.parts), again.form.rows)
@@ -244,6 +248,16 @@ def test_the_same_is_promised_and_no_more_is_lost(tmp_path):
     assert len(on_spark_too.manifest.parts) > 6
     assert loss(on_spark_too.form.table) <= 1.03 * loss(local.form.table)
     diverse = Release.read(tmp_path / "out" / "diverse-1")
+    whole = series(
+        tmp_path / "sliced",
+        Slicing(l=2, columns=2, sensitive_column_size=1),
+        engine="local",
+        spark_master=None,
+        memory_limit=None,
+        report=False,
+    ).publish(tmp_path / "t.parquet")
+    sliced = Release.read(tmp_path / "out" / "sliced-1")
+    assert sliced.manifest.sliced == whole.manifest.sliced
     assert {g["name"] for g in diverse.manifest.guarantees} == {
         "k-anonymity",
         "frequency-l-diversity",

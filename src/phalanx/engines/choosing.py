@@ -13,7 +13,7 @@ from phalanx.data.sources.batches import Batches
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.running import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
-from phalanx.methods.base import Divisible, Following, Method, Settling
+from phalanx.methods.base import Divisible, Following, Method
 
 Engine = Literal["local", "out-of-core", "spark"]
 
@@ -144,12 +144,10 @@ def _on_spark(
         refusal = f"{method.name} follows persons from release to release"
     elif not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
         refusal = f"{method.name} counts the table as a whole"
-    elif not refusal and isinstance(method, Settling) and method.settles:
-        refusal = f"{method.name} chooses columns by the table as a whole"
     if refusal:
         raise MethodError(
             f"{refusal}, and engine = 'spark' divides it; leave the engine out, or publish by"
-            " mondrian or anatomy."
+            " mondrian, slicing or anatomy."
         )
     if not is_frame(table):
         if not isinstance(table, str | Path) or "://" in str(table):

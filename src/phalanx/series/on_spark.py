@@ -76,10 +76,11 @@ class DraftingOnSpark:
         drafts.mkdir(mode=0o700)
         with self.table.running(folder) as running:
             progress("group")
+            method = running.settled(self.method, rng)
             figures = running.solved(
-                division(self.method),
+                division(method),
                 rng,
-                partial(draft_cell, self.of, self.method, drafts),
+                partial(draft_cell, self.of, method, drafts),
                 persons=True,
             )
             progress("write")

@@ -4,6 +4,7 @@ rows come to their cells in any order.
 """
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from phalanx import Schema
+from phalanx import Schema, Slicing
 from phalanx.data.persons import PersonKey
 from phalanx.engines.cells import Cells
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
 from phalanx.engines.spark.faults import WorkerFault, raise_told, told
-from phalanx.errors import MethodError, NotEligible, SchemaError
+from phalanx.errors import MethodError, NotEligible, SchemaError, SourceError
 from phalanx.randomness import Randomness
 
 MARKER = "Zq7Marker"
@@ -88,6 +89,17 @@ class Pretended:
             r for place in order for r in records(tasks.tag(self.read(place, columns), tagging))
         ]
 
+    def settled(self, method, order=(0, 1, 2)):
+        drawn = [
+            each
+            for place in order
+            for each in tasks.draw(
+                self.read(place, ["age", "sex", "ill"]), SCHEMA, Fraction(1, 2), self.shared
+            )
+        ]
+        (settled,) = records(tasks.settle(drawn, SCHEMA, method))
+        return settled
+
     def solved(self, cells, tagged, work=numbers):
         counts = [sum(r["rows"] for r in tagged if r["part"] == n) for n in range(cells.root.end)]
         together = merged(counts, 60)
@@ -132,6 +144,27 @@ def test_a_task_that_is_run_twice_gives_the_same(monkeypatch, by):
     assert len(drawn) == len(first)
     other = Pretended(frame, monkeypatch, by, seed=6)
     assert other.solved(cells, other.tagged(cells)) != first
+
+
+def test_columns_are_chosen_where_rows_were_drawn(monkeypatch):
+    """The same whatever the order of partitions; what comes back are parameters that are published,
+    and no row.
+    """
+    frame = people().with_columns(
+        ill=pl.when(pl.col("age") < 40).then(pl.lit(MARKER)).otherwise("ill")
+    )
+    method = Slicing(l=1.5, columns=2)
+    first = Pretended(frame, monkeypatch).settled(method)
+    assert first["fault"] is None
+    assert Pretended(frame, monkeypatch).settled(method, (2, 0, 1)) == first
+    chosen = json.loads(first["settled"])
+    assert sorted(name for column in chosen["columns"] for name in column) == ["age", "ill", "sex"]
+    assert MARKER not in first["settled"]
+    assert not replace(method, **chosen).settles
+    broken = Pretended(frame.with_columns(age=pl.lit(None, pl.Int64)), monkeypatch).settled(method)
+    assert broken["settled"] is None
+    with pytest.raises(SourceError, match="'age' is missing"):
+        raise_told(broken["fault"])
 
 
 def test_no_sensitive_value_has_a_part_in_the_cells(monkeypatch):

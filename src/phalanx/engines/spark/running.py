@@ -10,7 +10,7 @@ counted there, merged with their neighbours until none is too small, and solved.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -24,7 +24,7 @@ from phalanx.engines.spark.calling import call_each, refusing_spark, silenced, s
 from phalanx.engines.spark.faults import WorkerFault, raise_told
 from phalanx.engines.spark.session import session
 from phalanx.errors import MethodError, SourceError
-from phalanx.methods.base import Division
+from phalanx.methods.base import Division, Method, Settling
 from phalanx.randomness import Randomness
 from phalanx.release.parts import MOST
 
@@ -180,6 +180,48 @@ class Running:
                 return self._solved(tagged, numbers, solving)
         finally:
             tagged.unpersist()
+
+    def settled(self, method: Method, rng: Randomness) -> Method:
+        """The method that parts are published by: one that chooses by the table as a whole does so
+        by rows that chance draws, in a worker, and its choice alone comes here.
+
+        Parameters
+        ----------
+        method : Method
+            What the plan asks for.
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        Method
+            The same where there is nothing to choose.
+
+        Raises
+        ------
+        PhalanxError
+            What a worker raised first.
+        """
+        if not isinstance(method, Settling) or not method.settles:
+            return method
+        schema, share, shared = self.schema, sampled_share(self.rows), rng.shared()
+
+        def draw(batches: Iterable[Any]) -> Iterator[Any]:
+            silenced()
+            return tasks.draw(batches, schema, share, shared)
+
+        def settle(batches: Iterable[Any]) -> Iterator[Any]:
+            silenced()
+            return tasks.settle(batches, schema, method)
+
+        columns = [n for n, r in schema.roles.items() if r not in ("identifier", "drop")]
+        drawn = self._read(columns).mapInArrow(draw, tasks.DRAWN)
+        with stage(self.spark, "settle"):
+            (record,) = drawn.repartition(1).mapInArrow(settle, tasks.SETTLED).collect()
+        if record["fault"]:
+            raise_told(record["fault"])
+        chosen: Method = replace(method, **json.loads(record["settled"]))  # type: ignore[type-var]
+        return chosen
 
     def each(
         self, work: Callable[[int], T], numbers: Iterable[int], name: str = "check"

@@ -29,6 +29,7 @@ from phalanx.engines.regions import Region
 from phalanx.engines.spark.faults import ANY, told
 from phalanx.engines.spark.records import record, records
 from phalanx.errors import MethodError
+from phalanx.methods.base import Settling
 from phalanx.randomness import Randomness, Shared
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ are figures that JSON can say, and no rows.
 
 LOOKED: Final = "place long, reach binary, drawn binary, fault string"
 CUT: Final = "reach binary, cuts string, fault string"
+DRAWN: Final = "place long, drawn binary, fault string"
+SETTLED: Final = "settled string, fault string"
 TAGGED: Final = "part int, place long, turn long, rows long, packed binary, fault string"
 NUMBERED: Final = "part int, at int"
 SOLVED: Final = "at int, figures string, fault string"
@@ -88,6 +91,49 @@ def cut(
         yield record(CUT, packed(everything.reach()), json.dumps(cells.root.cuts()), None)
     except ANY as error:
         yield record(CUT, None, None, told(error))
+
+
+def draw(
+    batches: "Iterable[pa.RecordBatch]", schema: Schema, share: Fraction, shared: Shared
+) -> "Iterator[pa.RecordBatch]":
+    """Rows of a partition that chance draws; a record as ``DRAWN`` says."""
+    try:
+        place = _place()
+        stream = shared.of(f"partition {place}").stream("sample of rows")
+        drawn = []
+        for batch in batches:
+            frame = _plain(batch, schema)
+            drawn.append(frame[stream.bernoulli(share, frame.height)])
+        if drawn:
+            yield record(DRAWN, place, packed(pl.concat(drawn)), None)
+    except ANY as error:
+        yield record(DRAWN, 0, None, told(error))
+
+
+def settle(
+    batches: "Iterable[pa.RecordBatch]", schema: Schema, method: Settling
+) -> "Iterator[pa.RecordBatch]":
+    """What a method chooses by all rows that were drawn, which is published with its parameters; a
+    record as ``SETTLED`` says.
+    """
+    try:
+        drawn = sorted(
+            (record for batch in batches for record in batch.to_pylist()),
+            key=lambda record: int(record["place"]),
+        )
+        if fault := next((each["fault"] for each in drawn if each["fault"]), None):
+            yield record(SETTLED, None, fault)
+            return
+        sample = pl.concat([unpacked(each["drawn"]) for each in drawn])
+        settled = method.settled(Cells(schema, (), Region()).microdata(sample))
+        chosen = {
+            name: value
+            for name, value in vars(settled).items()
+            if value != getattr(method, name, None)
+        }
+        yield record(SETTLED, json.dumps(chosen), None)
+    except ANY as error:
+        yield record(SETTLED, None, told(error))
 
 
 def cells_of(schema: Schema, reach: bytes, cuts: str) -> Cells:
