@@ -114,7 +114,6 @@ def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
     ("method", "word"),
     [
         (SafeSampling(epsilon=1, delta=1e-6), "counts the table as a whole"),
-        (MInvariance(m=2), "follows persons from release to release"),
         (Slicing(l=2, grouping="random", bucket_size=4), "needs the whole table"),
     ],
 )

@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import GlobalGuarantee, Intersection, MInvariance, Schema, Series, verify
+from phalanx import GlobalGuarantee, Intersection, MInvariance, Series, verify
 from phalanx.engines import choosing, lasting
 from phalanx.engines.lasting import Belonging
 from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
 from phalanx.ledger import Ledger
 from phalanx.release.folder import Release, opened
 from phalanx.series.staying import Recalled
+from support.staying_cases import ROWS, SCHEMA, failing, parts_of_persons, people, tables, url
 
-SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
 GLOBAL = [
     GlobalGuarantee(l=3),
     GlobalGuarantee(l=2, strategy="adaptive"),
@@ -33,33 +33,6 @@ METHODS = [
 ]
 NAMES = ["m-invariance", "regions, suppressed", "paper, new records"]
 GLOBAL_NAMES = ["global guarantee", "adaptive", "some values"]
-ROWS = 12_000
-
-
-def people(rows, seed, first=0):
-    """Persons whose illness goes with their age a little."""
-    rng = np.random.default_rng(seed)
-    age = rng.integers(0, 80, rows)
-    return pl.DataFrame(
-        {
-            "who": rng.permutation(rows) + first,
-            "age": age,
-            "sex": pl.Series(rng.choice(["a female person", "a male person"], rows)),
-            "zip": rng.integers(0, 400, rows) * 25,
-            "ill": pl.Series((age // 20 + rng.integers(0, 12, rows)) % 15).cast(pl.String),
-        }
-    )
-
-
-def tables():
-    """Three tables: some leave, some move house, some are new; then many return, and few are new."""
-    first = people(ROWS, 19)
-    moved = first[:9_000].with_columns(zip=pl.col("zip").reverse())
-    return [
-        first,
-        pl.concat([moved, people(2_500, 20, 20_000)]),
-        pl.concat([first[3_000:], people(100, 21, 30_000)]),
-    ]
 
 
 @pytest.fixture
@@ -82,23 +55,6 @@ def published(tmp_path, method, given, **changes):
         released = series(tmp_path, method, **changes).publish(tmp_path / f"t{number}.parquet")
         made.append(released)
     return made
-
-
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/s.db"
-
-
-def failing(verification):
-    return [v.name for v in verification.checks if not v.holds]
-
-
-def parts_of_persons(tmp_path, number):
-    """Which part each person is in, by the ledger."""
-    with Ledger.open(url(tmp_path)) as ledger:
-        return pl.concat(
-            ledger.groups("s", number, part).with_columns(part=pl.lit(part))
-            for part in ledger.parts("s")[number]
-        )
 
 
 @pytest.mark.usefixtures("small")

@@ -86,12 +86,12 @@ def divide(
     PlanError
         Where the table is not one that can be read in parts, or the limit is none.
     """
-    if began is not None and (engine or began) != began:
+    if began is not None and engine is not None and (engine == "local") != (began == "local"):
         raise PlanError(
             f"[publish] engine = {engine!r} is not how the series began, and its persons stay where"
             " they are; leave the engine out, or begin another series."
         )
-    engine = "out-of-core" if began == "out-of-core" else engine
+    engine = "out-of-core" if engine is None and began == "out-of-core" else engine
     if engine == "spark":
         return _on_spark(table, schema, method, memory_limit, spark_master)
     if spark_master is not None:
@@ -140,14 +140,12 @@ def _on_spark(
     """The table on Spark, in cells that fit a worker."""
     require_extra("spark", "engine = 'spark'")
     refusal = _whole(method, schema)
-    if not refusal and method.needs_persons:
-        refusal = f"{method.name} follows persons from release to release"
-    elif not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
+    if not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
         refusal = f"{method.name} counts the table as a whole"
     if refusal:
         raise MethodError(
             f"{refusal}, and engine = 'spark' divides it; leave the engine out, or publish by"
-            " mondrian, slicing or anatomy."
+            " mondrian, slicing, anatomy, m-invariance or global-guarantee."
         )
     if not is_frame(table):
         if not isinstance(table, str | Path) or "://" in str(table):

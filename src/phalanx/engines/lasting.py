@@ -23,7 +23,6 @@ from phalanx.data.column import kind_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import file_numbers, halves, twice_in
-from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells
 from phalanx.engines.out_of_core import Divided, read_part, route
 from phalanx.engines.regions import Attribute, Region, merged
@@ -111,6 +110,34 @@ class Lasting:
             most = max(together, key=lambda at: of_part[parts[at]])
             target |= {parts[at]: parts[most] for at in together}
         return target
+
+    def placed(self, counts: Sequence[int], least: int) -> dict[int, list[int]]:
+        """Where the rows of each part are that has any.
+
+        Parameters
+        ----------
+        counts : Sequence[int]
+            How many new persons each cell has, and behind the cells how many known ones each part
+            has, from 0.
+        least : int
+            A part of fewer rows is wanted nowhere.
+
+        Returns
+        -------
+        dict[int, list[int]]
+            By the number of the part, ascending, places in ``counts``.
+
+        >>> Lasting(Region(ways=2), [2, 1]).placed([600, 500, 0, 0, 9], 500)
+        {1: [1], 2: [0, 4]}
+        """
+        new = self.root.end
+        target = self.newcomers(counts[:new], min(_FEWEST, least))
+        placed = {}
+        for part in sorted(self.parts):
+            mine = [at for at, of in enumerate(self.of_cell) if target[of] == part]
+            if mine := [at for at in (*mine, new + part) if at < len(counts) and counts[at]]:
+                placed[part] = mine
+        return placed
 
     def to_json(self, attributes: Sequence[Attribute]) -> Any:
         """What is remembered of them: cuts in the attributes' own units, and numbers of parts.
@@ -304,16 +331,12 @@ class Followed:
                 stream = self.rng.stream("order of parts")
                 lasting = Lasting.begun(cells.root, counts[:new], least, stream)
                 self.remembered = lasting.to_json(cells.attributes)
-            cells = replace(cells, schema=_typed(cells))
-            target = lasting.newcomers(counts[:new], min(_FEWEST, least))
-            for part in sorted(lasting.parts):
-                mine = [at for at, of in enumerate(lasting.of_cell) if target[of] == part]
-                mine = [at for at in (*mine, new + part) if at < end and counts[at]]
-                if mine:
-                    self._check_fits(sum(counts[at] for at in mine))
-                    frame = pl.concat([read_part(files[at]) for at in mine])
-                    persons = frame[name].alias("person")
-                    yield part, replace(cells.microdata(frame.drop(name)), persons=persons)
+            cells = typed(cells)
+            for part, mine in lasting.placed(counts, least).items():
+                check_fits(sum(counts[at] for at in mine), divided.most)
+                frame = pl.concat([read_part(files[at]) for at in mine])
+                persons = frame[name].alias("person")
+                yield part, replace(cells.microdata(frame.drop(name)), persons=persons)
 
     def _cells(self, belonging: Belonging, name: str) -> tuple[Cells, Lasting | None]:
         """One look at quasi-identifiers and persons; the parts where they are known."""
@@ -342,17 +365,19 @@ class Followed:
             files = np.where(part == _NEW, cells.tag(batch, stream), new + part)
             yield batch.with_columns(self.key.hash(batch[name]).alias(name)), files
 
-    def _check_fits(self, rows: int) -> None:
-        if rows > self.divided.most / self.divided.share:
-            raise MethodError(
-                f"a part of the series has {rows:,} rows now, and {self.divided.most:,} are meant"
-                " for the memory there is; raise [publish] memory_limit."
-            )
+
+def check_fits(rows: int, most: int) -> None:
+    """MethodError where a part has more rows than the memory takes, which is meant for so many."""
+    if rows > most / Divided.share:
+        raise MethodError(
+            f"a part of the series has {rows:,} rows now, and {most:,} are meant for the memory"
+            " there is; raise [publish] memory_limit."
+        )
 
 
-def _typed(cells: Cells) -> Schema:
-    """The schema with the types of all quasi-identifiers, as the whole table has them: where few of
-    a part's persons are there, nearly every row may differ, as it does in an identifier.
+def typed(cells: Cells) -> Cells:
+    """Cells whose schema has the types of all quasi-identifiers, as the whole table has them: where
+    few of a part's persons are there, nearly every row may differ, as it does in an identifier.
     """
     schema = cells.schema
     types = {
@@ -360,4 +385,4 @@ def _typed(cells: Cells) -> Schema:
         for one in cells.attributes
         if one.name not in schema.hierarchies
     }
-    return replace(schema, types={**types, **schema.types})
+    return replace(cells, schema=replace(schema, types={**types, **schema.types}))

@@ -51,13 +51,17 @@ class Memory:
 
     def after(self, draft: "Draft", groups: pl.DataFrame | None) -> "Memory":
         """What is remembered once a draft has left, and ``groups`` with it."""
-        grown = {
+        return self.grown(draft.remember, draft.state, groups)
+
+    def grown(self, remember: Tables, state: Tables, groups: pl.DataFrame | None) -> "Memory":
+        """What is remembered with the next release, which appends rows, and replaces tables."""
+        appended = {
             name: pl.concat([self.tables[name], rows], how="vertical_relaxed")
             if name in self.tables
             else rows
-            for name, rows in draft.remember.items()
+            for name, rows in remember.items()
         }
-        return Memory(self.releases + 1, {**self.tables, **grown}, groups, draft.state)
+        return Memory(self.releases + 1, {**self.tables, **appended}, groups, state)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -31,17 +31,29 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DraftingInParts:
-    """What the next release of a series is made from, where its table is larger than the memory."""
+class OfParts:
+    """What the next release of a series is made from, where it has parts, wherever these are."""
 
     of: "partial[Drafting]"
     """Makes the drafting of a part by itself, once its ``microdata`` are given."""
-    divided: Divided
     key: PersonKey | None
     method: Method
     number: int
     seed: int | None
     earlier: Sequence[Release] = ()
+
+    def randomness(self) -> Randomness:
+        """Fresh randomness for each release."""
+        if self.seed is None:
+            return Randomness.secure()
+        return Randomness.seeded(self.seed + self.number)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DraftingInParts(OfParts):
+    """What the next release of a series is made from, where its table is larger than the memory."""
+
+    divided: Divided
 
     def check(
         self,
@@ -57,12 +69,6 @@ class DraftingInParts:
             checked = self._checked(folder.path, opened)
             progress("check")
             return take(folder, checked)
-
-    def randomness(self) -> Randomness:
-        """Fresh randomness for each release."""
-        if self.seed is None:
-            return Randomness.secure()
-        return Randomness.seeded(self.seed + self.number)
 
     def _checked(self, folder: Path, _: ExitStack) -> Checked:
         """Every part in turn; then the manifest of all of them."""

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from phalanx.engines.spark.running import OnSpark, Running
 from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
-from phalanx.methods.base import Method, Suppressed
+from phalanx.methods.base import Draft, Method, Suppressed
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, Unread, write_folder, write_manifest, write_tables
@@ -36,26 +36,17 @@ from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
 from phalanx.release.part import numbered
 from phalanx.release.parts import ending, groups_before
 from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
-from phalanx.series.in_parts import division, draft_of_part
+from phalanx.series.in_parts import OfParts, division, draft_of_part
 from phalanx.series.staging import Folder
 
 T = TypeVar("T")
 
-_DRAFTS: Final = "drafts"
-"""The folder of drafts, within that of the release until it is handed out."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DraftingOnSpark:
+class DraftingOnSpark(OfParts):
     """What the next release of a series is made from, where its table is on Spark."""
 
-    of: "partial[Drafting]"
-    """Makes the drafting of a part by itself, once its ``microdata`` are given."""
-    table: OnSpark
-    method: Method
-    number: int
-    seed: int | None
-    earlier: Sequence[Release] = ()
+    divided: OnSpark
 
     def check(
         self,
@@ -69,12 +60,8 @@ class DraftingOnSpark:
             return take(folder, checked)
 
     def _checked(self, folder: Path, progress: Progress) -> Checked:
-        rng = (
-            Randomness.secure() if self.seed is None else Randomness.seeded(self.seed + self.number)
-        )
-        drafts = folder / _DRAFTS
-        drafts.mkdir(mode=0o700)
-        with self.table.running(folder) as running:
+        rng, drafts = self.randomness(), drafts_in(folder)
+        with self.divided.running(folder) as running:
             progress("group")
             method = running.settled(self.method, rng)
             figures = running.solved(
@@ -84,11 +71,9 @@ class DraftingOnSpark:
                 persons=True,
             )
             progress("write")
-            manifest = _merged(drafts, figures)
+            manifest = merged(drafts, figures)
             check_attributes(self.earlier, manifest.attributes)
-            manifest = _numbered(running, manifest, drafts, folder)
-            shutil.rmtree(drafts)
-            write_manifest(folder, manifest)
+            manifest = numbered_through(running, manifest, drafts, folder)
             progress("check")
             release = Unread(folder, manifest)
             verdicts = verify(
@@ -97,11 +82,10 @@ class DraftingOnSpark:
                 only_last=True,
                 each=running.each,
             )
-        verdicts.append(_truth(figures))
+        verdicts.append(truth_of(figures))
         refuse_broken(verdicts)
-        suppressed = sum((Counter(cell["suppressed"]) for cell in figures), Counter[str]())
         return Checked(
-            suppressed=Suppressed(rows=dict(suppressed)),
+            suppressed=suppressed_of(figures),
             release=release,
             groups=None,
             evidence=Evidence(),
@@ -109,6 +93,13 @@ class DraftingOnSpark:
             attacks=[],
             spent=None,
         )
+
+
+def drafts_in(folder: Path) -> Path:
+    """Make the folder of drafts, within that of the release until it is handed out."""
+    drafts = folder / "drafts"
+    drafts.mkdir(mode=0o700)
+    return drafts
 
 
 def draft_cell(
@@ -148,7 +139,37 @@ def draft_cell(
         Where it cannot be published, or its files say what is not so.
     """
     drafting = of(microdata=microdata)
-    draft = draft_of_part(method, microdata, rng)
+    return figures_of(drafting, draft_of_part(method, microdata, rng), drafts, at, rng)
+
+
+def figures_of(
+    drafting: Drafting, draft: Draft, drafts: Path, at: int, rng: Randomness
+) -> Mapping[str, Any]:
+    """Write the draft of a cell, and look whether what its files say is so.
+
+    Parameters
+    ----------
+    drafting : Drafting
+        What it was made from.
+    draft : Draft
+        The draft.
+    drafts : Path
+        The folder that gets it.
+    at : int
+        The number of the cell.
+    rng : Randomness
+        The one source of chance.
+
+    Returns
+    -------
+    Mapping[str, Any]
+        As ``draft_cell`` gives them.
+
+    Raises
+    ------
+    GuaranteeError
+        Where its files say what is not so.
+    """
     with tempfile.TemporaryDirectory(dir=drafts) as name:
         room = Path(name) / "draft"
         room.mkdir()
@@ -164,7 +185,9 @@ def draft_cell(
     return {
         "rows": manifest.rows,
         "groups": manifest.groups,
+        "counterfeits": manifest.counterfeits,
         "suppressed": dict(draft.suppressed.rows or {}),
+        "taken": dict(draft.suppressed.values),
         "truth": verdict.to_json(),
         "says": hashlib.sha256(_of_all(manifest).to_bytes()).hexdigest(),
     }
@@ -218,7 +241,7 @@ def _written(path: Path) -> pl.DataFrame:
     return table
 
 
-def _merged(drafts: Path, figures: Sequence[Mapping[str, Any]]) -> Manifest:
+def merged(drafts: Path, figures: Sequence[Mapping[str, Any]]) -> Manifest:
     """What the manifest says of all cells, without their files; ReleaseError where a draft is not
     where workers wrote it.
     """
@@ -234,33 +257,49 @@ def _merged(drafts: Path, figures: Sequence[Mapping[str, Any]]) -> Manifest:
         )
     first = drafts / "0"
     manifest = Manifest.from_bytes((first / "release.json").read_bytes(), first)
-    parts = [PublishedPart(rows=cell["rows"], groups=cell["groups"]) for cell in figures]
+    parts = [
+        PublishedPart(rows=cell["rows"], groups=cell["groups"], counterfeits=cell["counterfeits"])
+        for cell in figures
+    ]
     return manifest.model_copy(
         update={
             "rows": sum(part.rows for part in parts),
             "groups": sum(part.groups for part in parts),
+            "counterfeits": sum(part.counterfeits for part in parts),
             "files": [],
             "parts": parts,
         }
     )
 
 
-def _numbered(running: Running, manifest: Manifest, drafts: Path, folder: Path) -> Manifest:
-    """The manifest with the files of all cells, which are written."""
+def numbered_through(running: Running, manifest: Manifest, drafts: Path, folder: Path) -> Manifest:
+    """The manifest with the files of all cells, which are written, as it is; drafts are gone."""
     written = running.each(
         partial(number_cell, manifest, drafts, folder), range(len(manifest.parts)), "number"
     )
     files = [
         PublishedFile(name=name, sha256=digest) for of_cell in written for name, digest in of_cell
     ]
-    return manifest.model_copy(update={"files": files})
+    shutil.rmtree(drafts)
+    manifest = manifest.model_copy(update={"files": files})
+    write_manifest(folder, manifest)
+    return manifest
 
 
 def _of_all(manifest: Manifest) -> Manifest:
-    return manifest.model_copy(update={"rows": 0, "groups": 0, "files": []})
+    return manifest.model_copy(update={"rows": 0, "groups": 0, "counterfeits": 0, "files": []})
 
 
-def _truth(figures: Sequence[Mapping[str, Any]]) -> Verdict:
+def suppressed_of(figures: Sequence[Mapping[str, Any]]) -> Suppressed:
+    """What is not published of all cells."""
+    rows, values = Counter[str](), Counter[str]()
+    for cell in figures:
+        rows.update(cell["suppressed"])
+        values.update(cell["taken"])
+    return Suppressed(rows=dict(rows), values=dict(values))
+
+
+def truth_of(figures: Sequence[Mapping[str, Any]]) -> Verdict:
     """The verdict on what the drafts say of each row, the worst of all cells."""
     verdicts = [Verdict(**cell["truth"]) for cell in figures]
     worst = max(verdicts, key=lambda verdict: (not verdict.holds, verdict.worst or 0))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
@@ -46,6 +46,7 @@ from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.staying import DraftingStaying, Recalled
+from phalanx.series.staying_on_spark import StayingOnSpark
 from phalanx.verification import as_tables, gather_evidence, verify
 
 if TYPE_CHECKING:
@@ -526,25 +527,19 @@ class Series:
         )
         if microdata is not None:
             return of(microdata=microdata)
-        unattacked = partial(of, attacked=False, groups={})
-        if isinstance(frame, OnSpark):
-            return DraftingOnSpark(
-                of=unattacked,
-                table=frame,
-                method=self._is.method,
-                number=number,
-                seed=self._is.seed,
-                earlier=earlier,
-            )
-        in_parts: Callable[..., DraftingInParts] = DraftingInParts
-        if counts(self._is.method):
-            in_parts = DraftingByCounts
-        elif self._is.method.needs_persons:
+        on_spark, persons = isinstance(frame, OnSpark), self._is.method.needs_persons
+        in_parts: Callable[..., DraftingInParts | DraftingOnSpark]
+        parted: Any = frame
+        if persons:
             recalled = Recalled(ledger=ledger, series=self.name)
-            in_parts = partial(DraftingStaying, recalled=recalled)
+            in_parts = partial(StayingOnSpark if on_spark else DraftingStaying, recalled=recalled)
+        elif on_spark:
+            in_parts = DraftingOnSpark
+        else:
+            in_parts = DraftingByCounts if counts(self._is.method) else DraftingInParts
         return in_parts(
-            of=unattacked,
-            divided=cast("Divided", frame),
+            of=partial(of, attacked=False, groups={}),
+            divided=parted,
             key=key if self._is.schema.identifier is not None else None,
             method=self._is.method,
             number=number,

@@ -24,7 +24,7 @@ from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.staying import persons_and_parts
 from phalanx.ledger import Ledger, within
-from phalanx.methods.base import Following, Memory, Suppressed
+from phalanx.methods.base import Following, Memory, Method, Suppressed
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import opened, write_manifest
 from phalanx.release.part import Part
@@ -77,7 +77,7 @@ class DraftingStaying(DraftingInParts):
         """Every part in turn; then the manifest of all of them."""
         method, rng = self.method, self.randomness()
         if not isinstance(method, Following) or self.key is None:
-            raise MethodError(f"{method.name} follows no persons; leave the engine out.")
+            raise _unfollowed(method)
         releases, known = self.number - 1, self.recalled.parts
         remember, state = (room.enter_context(Laid[str](folder)) for _ in range(2))
         groups = room.enter_context(Laid[int](folder))
@@ -110,20 +110,22 @@ class DraftingStaying(DraftingInParts):
                 rows.update(draft.suppressed.rows or {})
                 values.update(draft.suppressed.values)
                 after = memory.after(draft, None)
-                others = _others(checked, _known(method, after))
-                persons += _see(repeated, pl.concat([_known(method, after), others]))
+                mapping = checked.groups
+                if not isinstance(mapping, pl.DataFrame):
+                    raise _unfollowed(method)
+                others = others_of(mapping, known_of(method, after))
+                persons += _see(repeated, pl.concat([known_of(method, after), others]))
                 if len(others):
                     remember.lay(within(part, OTHERS), others.to_frame())
                 for name, table in draft.remember.items():
                     remember.lay(within(part, name), table)
                 for name, table in draft.state.items():
                     state.lay(within(part, name), table)
-                if isinstance(checked.groups, pl.DataFrame):
-                    groups.lay(part, checked.groups.with_columns(pl.col("group") + read.before))
+                groups.lay(part, mapping.with_columns(pl.col("group") + read.before))
             for part in known:
                 if part not in groups:  # none of its persons is there, and it goes on
                     memory = self.recalled.memory(part, releases)
-                    persons += _see(repeated, _known(method, memory))
+                    persons += _see(repeated, known_of(method, memory))
                     for name, table in memory.state.items():
                         state.lay(within(part, name), table)
             verdict = persons_and_parts(repeated.twice(), persons)
@@ -148,21 +150,23 @@ class DraftingStaying(DraftingInParts):
         )
 
     def _known(self, method: Following, part: int) -> pl.Series:
-        return _known(method, self.recalled.memory(part, self.number - 1))
+        return known_of(method, self.recalled.memory(part, self.number - 1))
 
 
-def _known(method: Following, memory: Memory) -> pl.Series:
+def _unfollowed(method: Method) -> MethodError:
+    return MethodError(f"{method.name} follows no persons; leave the engine out.")
+
+
+def known_of(method: Following, memory: Memory) -> pl.Series:
     """All persons of a part."""
     persons = method.known(memory).alias("person")
     others = memory.tables.get(OTHERS)
     return persons if others is None else pl.concat([persons, others["person"]])
 
 
-def _others(checked: Checked, known: pl.Series) -> pl.Series:
-    """Those who are published and not known."""
-    if not isinstance(checked.groups, pl.DataFrame):
-        return known.clear()
-    return checked.groups.join(known.to_frame(), on="person", how="anti")["person"]
+def others_of(groups: pl.DataFrame, known: pl.Series) -> pl.Series:
+    """Those who are published, in groups (person, group), and not known."""
+    return groups.join(known.to_frame(), on="person", how="anti")["person"]
 
 
 def _see(repeated: Repeated, persons: pl.Series) -> int:

@@ -65,7 +65,7 @@ class Pretended:
         self.rows, self.key = frame.height, key
 
     def read(self, place, columns):
-        self.patch.setattr(tasks, "_place", lambda: place)
+        self.patch.setattr(tasks, "place_of_worker", lambda: place)
         return batches(self.partitions[place].select(columns))
 
     def cells(self, order=(0, 1, 2)):

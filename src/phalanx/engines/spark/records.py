@@ -21,9 +21,15 @@ def records(schema: str, *columns: Sequence[Any]) -> "pa.RecordBatch":
     """Some records, by their columns."""
     import pyarrow as pa
 
+    fields = schema_of(schema)
+    made = [pa.array(column, field.type) for field, column in zip(fields, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(made, schema=fields)
+
+
+def schema_of(schema: str) -> "pa.Schema":
+    """The types of Arrow that a schema of Spark names."""
+    import pyarrow as pa
+
     types = {"long": pa.int64(), "int": pa.int32(), "binary": pa.binary(), "string": pa.string()}
     fields = [field.split() for field in schema.split(", ")]
-    made = [
-        pa.array(column, types[kind]) for (_, kind), column in zip(fields, columns, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(made, names=[name for name, _ in fields])
+    return pa.schema([(name, types[kind]) for name, kind in fields])

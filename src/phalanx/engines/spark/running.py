@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -22,6 +23,7 @@ from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
 from phalanx.engines.spark.calling import call_each, refusing_spark, silenced, stage
 from phalanx.engines.spark.faults import WorkerFault, raise_told
+from phalanx.engines.spark.records import schema_of
 from phalanx.engines.spark.session import session
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division, Method, Settling
@@ -152,10 +154,9 @@ class Running:
             Where cells would be too many, or the source does not give the same rows twice.
         """
         from pyspark import StorageLevel
-        from pyspark.sql import functions as f
 
         shared, key = rng.shared(), None
-        cells = self._cells(by, rng)
+        cells = self.cells(by, rng)
         if persons and self.schema.identifier is not None:
             key = PersonKey(rng.stream("persons compared").words(4).tobytes())
         tagging = tasks.Tagging(cells, shared, key, min(1 << 16, -(-self.rows // _HASHES)))
@@ -167,19 +168,52 @@ class Running:
         columns = [n for n, r in self.schema.roles.items() if r != "drop"]
         if key is None:
             columns = [name for name in columns if name != self.schema.identifier]
-        tagged = self._read(columns).mapInArrow(tag, tasks.TAGGED).persist(StorageLevel.DISK_ONLY)
+        tagged = self.read(columns).mapInArrow(tag, tasks.TAGGED).persist(StorageLevel.DISK_ONLY)
         try:
-            with stage(self.spark, "tag"):
-                of_part = tagged.groupBy("part").agg(f.sum("rows"), f.max("fault")).collect()
-            if fault := next((each[2] for each in of_part if each[2]), None):
-                raise_told(fault)
-            counts = {int(part): int(rows) for part, rows, _ in of_part}
+            counts = self.counted(tagged)
             numbers, sizes = self._numbered(cells, counts, rng)
-            solving = tasks.Solving(cells, sizes, shared, work)
-            with stage(self.spark, "solve"):
-                return self._solved(tagged, numbers, solving)
+            return self.each_cell(tagged, numbers, tasks.Solving(cells, sizes, shared, work))
         finally:
             tagged.unpersist()
+
+    @property
+    def least(self) -> int:
+        """A cell of fewer rows is published with its neighbour."""
+        return max(1, self.most // _SMALL)
+
+    def counted(self, tagged: "DataFrame") -> dict[int, int]:
+        """How many rows each part has.
+
+        Parameters
+        ----------
+        tagged : DataFrame
+            Of Spark, as ``tasks.TAGGED`` says.
+
+        Returns
+        -------
+        dict[int, int]
+            By the number of the part.
+
+        Raises
+        ------
+        PhalanxError
+            What a worker raised first.
+        MethodError
+            Where the source does not give the same rows twice.
+        """
+        from pyspark.sql import functions as f
+
+        with stage(self.spark, "tag"):
+            of_part = tagged.groupBy("part").agg(f.sum("rows"), f.max("fault")).collect()
+        if fault := next((each[2] for each in of_part if each[2]), None):
+            raise_told(fault)
+        counts = {int(part): int(rows) for part, rows, _ in of_part}
+        if (again := sum(rows for part, rows in counts.items() if part >= 0)) != self.rows:
+            raise MethodError(
+                f"the source had {self.rows:,} rows and then {again:,}, so it changed while it"
+                " was read; write it as Parquet first."
+            )
+        return counts
 
     def settled(self, method: Method, rng: Randomness) -> Method:
         """The method that parts are published by: one that chooses by the table as a whole does so
@@ -215,7 +249,7 @@ class Running:
             return tasks.settle(batches, schema, method)
 
         columns = [n for n, r in schema.roles.items() if r not in ("identifier", "drop")]
-        drawn = self._read(columns).mapInArrow(draw, tasks.DRAWN)
+        drawn = self.read(columns).mapInArrow(draw, tasks.DRAWN)
         with stage(self.spark, "settle"):
             (record,) = drawn.repartition(1).mapInArrow(settle, tasks.SETTLED).collect()
         if record["fault"]:
@@ -249,8 +283,26 @@ class Running:
         """
         return call_each(self.spark, work, numbers, name)
 
-    def _cells(self, by: Division, rng: Randomness) -> Cells:
-        """The cells, after one look at all quasi-identifiers."""
+    def cells(self, by: Division, rng: Randomness) -> Cells:
+        """The cells, after one look at all quasi-identifiers.
+
+        Parameters
+        ----------
+        by : Division
+            How the table may be divided.
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        Cells
+            Where regions are cut.
+
+        Raises
+        ------
+        PhalanxError
+            What a worker raised first.
+        """
         if by == "chance":
             return Cells.by_chance(self.schema, self.rows, self.most)
         schema, rows, most = self.schema, self.rows, self.most
@@ -264,7 +316,7 @@ class Running:
             silenced()
             return tasks.cut(batches, schema, rows, most)
 
-        looked = self._read(schema.quasi).mapInArrow(look, tasks.LOOKED)
+        looked = self.read(schema.quasi).mapInArrow(look, tasks.LOOKED)
         with stage(self.spark, "look"):
             (record,) = looked.repartition(1).mapInArrow(cut, tasks.CUT).collect()
         if record["fault"]:
@@ -276,33 +328,47 @@ class Running:
     ) -> tuple[dict[int, int], list[int]]:
         """The number of the merged cell that each is in, and how many rows these have."""
         each = [counts.get(number, 0) for number in range(cells.root.end)]
-        if sum(each) != self.rows:
-            raise MethodError(
-                f"the source had {self.rows:,} rows and then {sum(each):,}, so it changed while it"
-                " was read; write it as Parquet first."
-            )
-        together = merged(each, max(1, self.most // _SMALL))
-        if len(together) > MOST:
-            raise MethodError(
-                f"the table would be published in {len(together):,} cells, and {MOST:,} are the"
-                " most; give workers more memory."
-            )
+        together = merged(each, self.least)
+        check_count(len(together))
         order = rng.stream("order of parts").permutation(len(together))
         numbers = {part: at for at, turn in enumerate(order) for part in together[turn]}
         behind = {part: len(order) - 1 - part for part in counts if part < 0}
         sizes = [sum(each[part] for part in together[turn]) for turn in order]
         return {**numbers, **behind}, sizes
 
-    def _solved(
+    def each_cell(
         self, tagged: "DataFrame", numbers: Mapping[int, int], solving: tasks.Solving
     ) -> list[Mapping[str, Any]]:
+        """Solve every cell where its rows are.
+
+        Parameters
+        ----------
+        tagged : DataFrame
+            Of Spark, as ``tasks.TAGGED`` says.
+        numbers : Mapping[int, int]
+            The number of the cell that each part is in.
+        solving : tasks.Solving
+            What is done with them.
+
+        Returns
+        -------
+        list[Mapping[str, Any]]
+            Of each cell what its work gave.
+
+        Raises
+        ------
+        PhalanxError
+            What the work raised first; SourceError where a person is in the table twice.
+        """
         from pyspark.sql import functions as f
 
         numbered = self.spark.createDataFrame(tasks.numbered(numbers))
         cells = tagged.join(f.broadcast(numbered), "part").repartition(
             len(set(numbers.values())), "at"
         )
-        records = cells.groupBy("at").applyInArrow(_solving(solving), tasks.SOLVED).collect()
+        work = by_group(partial(tasks.solve, solving=solving), tasks.SOLVED)
+        with stage(self.spark, "solve"):
+            records = cells.groupBy("at").applyInArrow(work, tasks.SOLVED).collect()
         if fault := next((each["fault"] for each in records if each["fault"]), None):
             raise_told(fault)
         figures = {int(each["at"]): json.loads(each["figures"]) for each in records}
@@ -317,7 +383,19 @@ class Running:
             )
         return [figures[at] for at in range(count)]
 
-    def _read(self, columns: Sequence[str]) -> "DataFrame":
+    def read(self, columns: Sequence[str]) -> "DataFrame":
+        """Some columns of the table.
+
+        Parameters
+        ----------
+        columns : Sequence[str]
+            Their names.
+
+        Returns
+        -------
+        DataFrame
+            Of Spark; nothing is read yet.
+        """
         from pyspark.sql import functions as f
 
         return self.frame.select(*(f.col("`" + name.replace("`", "``") + "`") for name in columns))
@@ -333,20 +411,29 @@ def _drawn_share(rows: int, most: int) -> Fraction:
     return max(sampled_share(rows), min(Fraction(1), Fraction(_SAMPLED, most)))
 
 
-def _solving(solving: tasks.Solving) -> Callable[[Any], Any]:
-    """The work on a cell in the form that this PySpark takes: some rows at a time, or, before 4.1,
-    all of a cell at once.
+def check_count(cells: int) -> None:
+    """MethodError where there would be too many cells."""
+    if cells > MOST:
+        raise MethodError(
+            f"the table would be published in {cells:,} cells, and {MOST:,} are the most; give"
+            " workers more memory."
+        )
+
+
+def by_group(work: Callable[[Iterable[Any]], Iterator[Any]], gives: str) -> Callable[[Any], Any]:
+    """Work on the rows of a group, which gives records of a schema, in the form that this PySpark
+    takes: some rows at a time, or, before 4.1, all of a group at once.
     """
     import pyarrow as pa
     import pyspark
 
     def whole(table: pa.Table) -> pa.Table:
         silenced()
-        return pa.Table.from_batches(tasks.solve(table.to_batches(), solving))
+        return pa.Table.from_batches(work(table.to_batches()), schema_of(gives))
 
     def by_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         silenced()
-        return tasks.solve(batches, solving)
+        return work(batches)
 
     return by_batches if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else whole
 

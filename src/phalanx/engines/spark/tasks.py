@@ -10,7 +10,7 @@ twice. Nothing here raises: what goes wrong is one of the results (``faults``).
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
@@ -59,7 +59,7 @@ def look(
 ) -> "Iterator[pa.RecordBatch]":
     """One look at the quasi-identifiers of a partition; a record as ``LOOKED`` says."""
     try:
-        looked, place = Look(schema, share), _place()
+        looked, place = Look(schema, share), place_of_worker()
         stream = shared.of(f"partition {place}").stream("sample of quasi-identifiers")
         rows = 0
         for batch in batches:
@@ -98,7 +98,7 @@ def draw(
 ) -> "Iterator[pa.RecordBatch]":
     """Rows of a partition that chance draws; a record as ``DRAWN`` says."""
     try:
-        place = _place()
+        place = place_of_worker()
         stream = shared.of(f"partition {place}").stream("sample of rows")
         drawn = []
         for batch in batches:
@@ -161,16 +161,10 @@ def tag(batches: "Iterable[pa.RecordBatch]", tagging: Tagging) -> "Iterator[pa.R
     """
     schema = tagging.cells.schema
     try:
-        place, turn = _place(), 0
+        place = place_of_worker()
         stream = tagging.shared.of(f"partition {place}").stream("rows dealt out")
-        held: list[pl.DataFrame] = []
-        for batch in batches:
-            held.append(_plain(batch, schema))
-            if sum(frame.height for frame in held) >= AT_ONCE:
-                yield from _tagged(pl.concat(held), tagging, stream, place, turn)
-                held, turn = [], turn + 1
-        if held:
-            yield from _tagged(pl.concat(held), tagging, stream, place, turn)
+        for turn, frame in enumerate(held(batches, schema)):
+            yield from _tagged(frame, tagging, stream, place, turn)
     except ANY as error:
         yield record(TAGGED, 0, 0, 0, 0, None, told(error))
 
@@ -179,8 +173,6 @@ def _tagged(
     frame: pl.DataFrame, tagging: Tagging, stream: Any, place: int, turn: int
 ) -> "Iterator[pa.RecordBatch]":
     """The records of some rows."""
-    if not frame.height:
-        return
     schema = tagging.cells.schema
     if tagging.key is not None and schema.identifier is not None:
         hashes = tagging.key.hash(frame[schema.identifier])
@@ -198,19 +190,38 @@ def _by_part(
     frame: pl.DataFrame, parts: Ints, numbers: Ints, place: int, turn: int
 ) -> "Iterator[pa.RecordBatch]":
     """Rows packed by their parts, of which each has a number."""
-    order = np.argsort(parts, kind="stable")
-    sizes = np.bincount(parts, minlength=len(numbers))
-    ends, sorted_rows = np.cumsum(sizes), frame[order]
-    filled = np.flatnonzero(sizes).tolist()
+    filled = [(part, piece.height, packed(piece)) for part, piece in pieces(frame, parts)]
     yield records(
         TAGGED,
-        [int(numbers[part]) for part in filled],
+        [int(numbers[part]) for part, *_ in filled],
         [place] * len(filled),
         [turn] * len(filled),
-        [int(sizes[part]) for part in filled],
-        [packed(sorted_rows[int(ends[p] - sizes[p]) : int(ends[p])]) for p in filled],
+        [rows for _, rows, _ in filled],
+        [content for *_, content in filled],
         [None] * len(filled),
     )
+
+
+def held(batches: "Iterable[pa.RecordBatch]", schema: Schema) -> Iterator[pl.DataFrame]:
+    """The rows that Spark gives, as many at once as are packed together."""
+    frames: list[pl.DataFrame] = []
+    for batch in batches:
+        frames.append(_plain(batch, schema))
+        if sum(frame.height for frame in frames) >= AT_ONCE:
+            yield pl.concat(frames)
+            frames = []
+    if any(frame.height for frame in frames):
+        yield pl.concat(frames)
+
+
+def pieces(frame: pl.DataFrame, numbers: Ints) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each number from 0 that has any, in the order that they had."""
+    order = np.argsort(numbers, kind="stable")
+    sizes = np.bincount(numbers)
+    ends, sorted_rows = np.cumsum(sizes), frame[order]
+    for number in np.flatnonzero(sizes).tolist():
+        end = int(ends[number])
+        yield number, sorted_rows[end - int(sizes[number]) : end]
 
 
 @dataclass(frozen=True)
@@ -228,21 +239,32 @@ def solve(batches: "Iterable[pa.RecordBatch]", solving: Solving) -> "Iterator[pa
     """Do the work on one cell; a record as ``SOLVED`` says."""
     at = -1
     try:
-        pieces: list[tuple[int, int, int, bytes]] = []
+        got: list[tuple[int, int, int, bytes]] = []
         for batch in batches:
             for row in batch.select(["at", "place", "turn", "part", "packed"]).to_pylist():
                 at = int(row["at"])
-                pieces.append((row["place"], row["turn"], row["part"], row["packed"]))
-        frame = pl.concat([unpacked(packed) for *_, packed in sorted(pieces, key=_read_order)])
+                got.append((row["place"], row["turn"], row["part"], row["packed"]))
+        frame = pl.concat([unpacked(packed) for *_, packed in sorted(got, key=_read_order)])
         if at >= len(solving.counts):
             figures: Mapping[str, Any] = {"twice": frame.height - frame.n_unique()}
         else:
             _check_counted(frame.height, solving.counts[at])
-            microdata = solving.cells.microdata(frame)
+            microdata = _microdata(solving.cells, frame)
             figures = solving.work(at, microdata, solving.shared.of(f"cell {at}"))
         yield record(SOLVED, at, json.dumps(figures), None)
     except ANY as error:
         yield record(SOLVED, at, None, told(error))
+
+
+def _microdata(cells: Cells, frame: pl.DataFrame) -> Microdata:
+    """The rows of a cell, encoded; where persons are followed, keyed hashes are in the place of the
+    identifier.
+    """
+    name = cells.schema.identifier
+    if name not in frame.columns:
+        return cells.microdata(frame)
+    persons = frame[name].alias("person")
+    return replace(cells.microdata(frame.drop(name)), persons=persons)
 
 
 def _read_order(piece: tuple[int, int, int, bytes]) -> tuple[int, int, int]:
@@ -295,7 +317,7 @@ def check_table(columns: "pa.Schema", schema: Schema) -> None:
     )
 
 
-def _place() -> int:
+def place_of_worker() -> int:
     """The number of the partition that this worker reads, which is the same for the same rows; 0
     where no Spark runs.
     """
