@@ -261,7 +261,7 @@ def test_persons_are_followed_from_release_to_release(tmp_path):
     given = tables()
     for number, table in enumerate(given):
         table.write_parquet(tmp_path / f"t{number}.parquet")
-    code, said = run(tmp_path, FOLLOWED)
+    code, said = run(tmp_path, FOLLOWED, PYSPARK_PYTHON=sys.executable)
     assert code == 0, said
     assert (tmp_path / "died").exists()
     for name in ("m", "g"):
