@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What groups cost that do not point at holders: balanced cuts beside groups that grow around
-holders, for each strategy, on four series.
+holders, for each strategy, on four series; and what a registry wins back.
 
 The method alone is run, without ledger and check, so that all of it takes minutes.
 
@@ -127,15 +127,22 @@ SERIES: dict[str, Callable[[], Tables]] = {
 }
 
 
-def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
+def registry_of(schema: Schema, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Everybody who is ever in a series, as they are when they are first there."""
+    known = [frame.select(schema.identifier, *schema.quasi) for frame in frames]
+    return pl.concat(known).unique(schema.identifier, keep="first", maintain_order=True)
+
+
+def measured(tables: Tables, method: GlobalGuarantee, *, registered: bool = False) -> list[str]:
     """What a series of releases looks like: means over releases and groups, sums of what is
-    suppressed.
+    suppressed; ``registered``: with a registry of everybody who is ever there.
     """
     schema, frames, protected = tables
+    registry = registry_of(schema, frames) if registered else None
     memory, sizes, widths, rows, suppressed = Memory(), [], [], [], []
     began = time.perf_counter()
     for frame in frames:
-        microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)))
+        microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)), registry)
         draft = method.publish(microdata, memory, Randomness.secure())
         memory = memory.after(draft, draft.mapping(microdata))
         shown = (draft.suppressed.microdata or microdata).sensitive
@@ -144,19 +151,32 @@ def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
             .fill_null(value=False)
             .to_numpy()[shown.codes]
         )
-        places = np.stack([c.domain.normalised[c.codes] for c in microdata.quasi])
+        absent = microdata.registry
+        members = [c.codes for c in microdata.quasi]
+        if absent is not None:
+            columns = zip(members, absent.quasi, strict=True)
+            members = [np.concatenate([codes, c.codes]) for codes, c in columns]
+        places = {
+            f"q{i}": c.domain.normalised[codes]
+            for i, (c, codes) in enumerate(zip(microdata.quasi, members, strict=True))
+        }
+        others = np.zeros(len(draft.groups) - len(held), dtype=bool)
         found = pl.DataFrame(
-            {"group": draft.groups, "held": held, **{f"q{i}": p for i, p in enumerate(places)}}
+            {
+                "group": draft.groups,
+                "held": np.concatenate([held, others]),
+                "row": np.arange(len(draft.groups)) < len(held),
+                **places,
+            }
         ).filter(pl.col("group") > 0)
-        names = [f"q{i}" for i in range(len(places))]
-        width = pl.mean_horizontal(pl.col(n).max() - pl.col(n).min() for n in names)
+        width = pl.mean_horizontal(pl.col(n).max() - pl.col(n).min() for n in places)
         groups = found.group_by("group").agg(
-            width.alias("width"), n=pl.len(), held=pl.col("held").any()
+            width.alias("width"), pl.col("row").sum(), n=pl.len(), held=pl.col("held").any()
         )
         with_one = groups.filter("held")
         sizes.append(with_one["n"].mean() or 0.0)
         widths.append(with_one["width"].mean() or 0.0)
-        rows.append(float((groups["width"] * groups["n"]).sum() / groups["n"].sum()))
+        rows.append(float((groups["width"] * groups["row"]).sum() / groups["row"].sum()))
         suppressed.append(
             sum(draft.suppressed.values.values()) + sum((draft.suppressed.rows or {}).values())
         )
@@ -182,7 +202,11 @@ def main() -> None:
         tables = make()
         rows = []
         for strategy, settings in STRATEGIES.items():
-            for grouping in ("bottom-up", "balanced"):
+            for grouping, registered in (
+                ("bottom-up", False),
+                ("balanced", False),
+                ("balanced", True),
+            ):
                 method = GlobalGuarantee(
                     l=asked.l,
                     protect=tables[2],
@@ -190,8 +214,9 @@ def main() -> None:
                     grouping=grouping,
                     **settings,
                 )
-                rows.append([strategy, grouping, *measured(tables, method)])
-                tell(f"{name}: {strategy}, {grouping}")
+                way = f"{grouping}, registry" if registered else grouping
+                rows.append([strategy, way, *measured(tables, method, registered=registered)])
+                tell(f"{name}: {strategy}, {way}")
         header = [
             "strategy",
             "grouping",

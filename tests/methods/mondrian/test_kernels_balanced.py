@@ -18,8 +18,10 @@ from phalanx.methods.mondrian.balanced import (
     Shares,
     by_cuts,
     by_even_cuts,
+    laid_out,
     nothing_required,
     nothing_shared,
+    places_of,
     sizes,
 )
 from phalanx.methods.mondrian.kernels import balanced as kernel
@@ -198,9 +200,9 @@ def test_threads_do_not_change_the_groups() -> None:
     order, asked = rng.permutation(n), frequency(values, Fraction(3))
     together = by_cuts(positions, order, 3, 3, nothing_shared(n), asked)
     alone = np.full(n, -1, dtype=np.int64)
-    kernel.cut(
-        positions, order.copy(), np.array([[0, n, 1]]), 3, 3, nothing_shared(n), asked, 0, alone
-    )
+    places = laid_out(places_of(positions), order, nothing_shared(n), asked)
+    root = np.array([[0, n, 1]])
+    kernel.cut(places, order.copy(), root, 3, 3, nothing_shared(n), asked, 0, alone)
     assert together is not None
     assert (together == alone).all()
     assert len(np.unique(together)) > 1000

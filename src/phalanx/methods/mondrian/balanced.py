@@ -7,11 +7,12 @@ import math
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels.rule import Asked, of_size
 from phalanx.methods.mondrian.kernels import balanced as kernel
-from phalanx.methods.mondrian.kernels.balanced import Shares
+from phalanx.methods.mondrian.kernels.balanced import Places, Shares
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Stream
 
@@ -50,8 +51,24 @@ def by_cuts(
     group = np.full(len(positions), -1, dtype=np.int64)
     if not kernel.may_be_group(order, shares, asked):
         return None
-    _cut(positions, order, unit, least, shares, asked, group)
+    _cut(places_of(positions), order, unit, least, shares, asked, group)
     return group
+
+
+def places_of(positions: Floats) -> Places:
+    """Where all rows are, by the numbers of the places that there are; ``positions`` (n, d)."""
+    values = [pl.Series(column).unique().sort().to_numpy() for column in positions.T]
+    codes = np.empty(positions.shape[::-1], dtype=np.int32)
+    for of, column, there in zip(codes, positions.T, values, strict=True):
+        of[:] = np.searchsorted(there, column)
+    starts = np.cumsum([0, *(len(there) for there in values[:-1])])
+    return Places(codes, np.concatenate(values), starts)
+
+
+def laid_out(places: Places, order: Ints, shares: Shares, asked: Asked) -> Places:
+    """Those of the rows of an ``order``, and what they hold."""
+    held = kernel.held_by(order, shares, asked)
+    return places._replace(codes=np.concatenate([places.codes[:, order], held]))
 
 
 def shares_of(values: Codes, ratio: float) -> Shares:
@@ -89,9 +106,9 @@ def by_even_cuts(
     order = stream.permutation(
         n
     )  # afresh, as what failed before a deal was kept says something of the order
-    group = np.empty(n, dtype=np.int64)
+    group, places = np.empty(n, dtype=np.int64), places_of(positions)
     for p, (size, _) in enumerate(parts):
-        _cut(positions, order[part_of[order] == p], size, size, shares, asked, group)
+        _cut(places, order[part_of[order] == p], size, size, shares, asked, group)
     return group
 
 
@@ -138,7 +155,7 @@ def _deal(order: Ints, d: int, least: int, shares: Shares, asked: Asked) -> list
 
 
 def _cut(
-    positions: Floats,
+    places: Places,
     order: Ints,
     unit: int,
     least: int,
@@ -146,10 +163,13 @@ def _cut(
     asked: Asked,
     group: Ints,
 ) -> None:
-    """Cut the rows of ``order``, which is reordered, by all threads."""
+    """Cut the rows of ``order``, which is reordered, by all threads; ``places`` are those of all
+    rows.
+    """
+    places = laid_out(places, order, shares, asked)
 
     def cut(nodes: Ints, grain: int) -> Ints:
-        left: Ints = kernel.cut(positions, order, nodes, unit, least, shares, asked, grain, group)
+        left: Ints = kernel.cut(places, order, nodes, unit, least, shares, asked, grain, group)
         return left
 
     root = np.array([[0, len(order), 1]], dtype=np.int64)

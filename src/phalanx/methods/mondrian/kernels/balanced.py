@@ -14,7 +14,7 @@ chance of each stays within what the group may hold, if not equal. That is so fo
 shares) alone: under entropy, recursive or distinct diversity and closeness a failed odd cut may
 name persons, so ``methods/mondrian/balanced.py`` deals rows out so that no cut is odd.
 
-Throughout, ``positions`` (n, d) are the rows' places in [0, 1]; ``order[start:end]`` are the rows
+Throughout, ``places`` are where rows are; ``order[start:end]`` are the rows
 of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must
 keep, a :class:`Shares` and an ``Asked``; ``ratio`` (v,) is what the node demands by
 value; ``room`` is scratch.
@@ -31,12 +31,16 @@ import numpy as np
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.rule import FREQUENCY, Asked, Scratch, close, diverse, is_about, scratch_of
-from phalanx.methods.mondrian.kernels.cells import select
 
 LOOKED_AT: Final = 2**16
 """In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut;
 in larger ones the widest is.
 """
+
+_FEW: Final = 10
+"""So few keys are sorted."""
+_PLACES: Final = 1024
+"""Over so many places keys are counted."""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -70,105 +74,196 @@ class Counts(NamedTuple):
     scratch: Scratch
 
 
+class Places(NamedTuple):
+    """Where rows are on d attributes, by the number of each place among those of its attribute; and
+    what they hold.
+    """
+
+    codes: Codes
+    """Shape (d + 3, r): that of attribute q of the row ``order[i]`` is ``codes[q, i]``; behind them
+    what ``held_by`` gives.
+    """
+    values: Floats
+    """All places of the first attribute, ascending, then those of the second, and so on."""
+    starts: Ints
+    """Shape (d,): where those of an attribute begin."""
+
+
 class Room(NamedTuple):
     """Room to choose attributes; of the node's length, or of d attributes."""
 
     by: Ints
     """Shape (d,): the attributes to cut by, in turn."""
-    tried: Ints
-    best: Ints
+    spread: Floats
+    """Shape (d,): how wide the node is."""
+    spreads: Floats
+    """The same of its parts."""
+    part_of: Codes
+    best: Codes
+    keys: Codes
+    left: Ints
+    counts: Ints
     moved: Ints
-    low: Floats
-    high: Floats
 
 
 @_kernel
-def part(positions: Floats, by: Ints, order: Ints, start: int, middle: int, end: int) -> None:
-    """Reorder ``order[start:end]`` so that the rows before ``middle`` come first by the attributes
-    ``by``; the second decides where the first is equal, and so on.
+def kth(keys: Codes, size: int, k: int, spare: Codes, counts: Ints) -> int:
+    """The ``k``-th smallest (from 1) of the first ``size`` of ``keys``; ``spare``, of their length,
+    and ``counts`` are scratch.
 
-    Rows that are equal in all fall on either side by the order in which they stand.
+    Keys are counted by where they lie between the least and the largest; where several have one
+    place, those that lie where the k-th one does are looked at again.
     """
-    low, high = start, end
-    for a in by:
-        keys = positions[:, a]
-        select(order, keys, low, middle, high)
-        last, first = -np.inf, np.inf
-        for i in range(low, middle):
-            last = max(last, keys[order[i]])
-        for i in range(middle, high):
-            first = min(first, keys[order[i]])
-        if last < first:
-            return
-        left, right = middle, middle
-        for i in range(middle - 1, low - 1, -1):
-            if keys[order[i]] == first:
-                left -= 1
-                order[i], order[left] = order[left], order[i]
-        for i in range(middle, high):
-            if keys[order[i]] == first:
-                order[i], order[right] = order[right], order[i]
-                right += 1
-        low, high = left, right
+    while True:
+        low, high = keys[0], keys[0]
+        for i in range(size):
+            low = keys[i] if keys[i] < low else low
+            high = keys[i] if keys[i] > high else high
+        if low == high:
+            return int(low)
+        if size <= _FEW:
+            for i in range(size):
+                key, at = keys[i], i
+                while at > 0 and spare[at - 1] > key:
+                    spare[at] = spare[at - 1]
+                    at -= 1
+                spare[at] = key
+            return int(spare[k - 1])
+        shift = 0
+        while (high - low) >> shift >= min(2 * size, len(counts)):
+            shift += 1
+        counts[: ((high - low) >> shift) + 1] = 0
+        for i in range(size):
+            counts[(keys[i] - low) >> shift] += 1
+        place = 0
+        while counts[place] < k:
+            k -= counts[place]
+            place += 1
+        if shift == 0:
+            return int(low + place)
+        kept = 0
+        for i in range(size):
+            if (keys[i] - low) >> shift == place:
+                spare[kept] = keys[i]
+                kept += 1
+        keys, size = spare, kept
+
+
+@_kernel
+def take(
+    codes: Codes, start: int, waiting: int, wanted: int, by: Ints, turn: int, x: int, room: Room
+) -> None:
+    """Of the first ``waiting`` of the rows in ``room.left`` put the ``wanted`` ones into part ``x``
+    that come first by the attributes ``by``, from the ``turn``-th on: the next decides where one is
+    equal.
+
+    Rows that are equal in all come first in the order in which they stand. Rows of the node have
+    the ``codes`` (d, r) from ``start`` on.
+    """
+    left, keys, part_of = room.left, room.keys, room.part_of
+    while turn < len(by) and 0 < wanted < waiting:
+        column = codes[by[turn], start:]
+        for i in range(waiting):
+            keys[i] = column[left[i]]
+        last = kth(keys, waiting, wanted, keys, room.counts)
+        equal = 0
+        for i in range(waiting):
+            row = left[i]
+            if column[row] < last:
+                part_of[row] = x
+                wanted -= 1
+            elif column[row] == last:
+                left[equal] = row
+                equal += 1
+        waiting = equal
+        turn += 1
+    for i in range(wanted):
+        part_of[left[i]] = x
 
 
 @_kernel
 def divide(
-    positions: Floats,
-    by: Ints,
-    order: Ints,
-    start: int,
-    end: int,
-    blocks: int,
-    parts: int,
-    moved: Ints,
+    codes: Codes, start: int, end: int, blocks: int, parts: int, by: Ints, room: Room
 ) -> None:
-    """Divide each block of ``order[start:end]`` into equal ``parts`` by the attributes ``by``, as
-    :func:`part` does, and bring the parts together.
+    """Set ``room.part_of`` to the part, from 0, of each row of a node, of which ``codes`` (d, r)
+    has those from ``start`` to ``end``: each of its ``blocks``, which stand one behind the other,
+    is divided into equal ``parts`` by the attributes ``by``, as :func:`take` does.
+    """
+    size, left, last_part = (end - start) // blocks, room.left, np.int32(parts - 1)
+    for k in range(blocks):
+        first = k * size
+        column = codes[by[0], start + first : start + first + size]
+        of = room.part_of[first : first + size]
+        wanted = size // parts
+        last = kth(column, size, max(wanted, 1), room.keys, room.counts)
+        below = 0
+        for i in range(size):
+            of[i] = np.int32(0) if column[i] < last else last_part
+            below += column[i] < last
+        equal = 0
+        for i in range(size):
+            left[equal] = first + i
+            equal += column[i] == last
+        take(codes, start, equal, wanted - below, by, 1, 0, room)
+        for x in range(1, last_part):
+            waiting = 0
+            for i in range(size):
+                left[waiting] = first + i
+                waiting += of[i] == last_part
+            wanted = size * (x + 1) // parts - size * x // parts
+            take(codes, start, waiting, wanted, by, 0, x, room)
+
+
+@_kernel
+def bring_together(
+    codes: Codes, order: Ints, start: int, end: int, parts: int, part_of: Codes, room: Room
+) -> None:
+    """Reorder ``order[start:end]``, and their ``codes``, by ``part_of``, the part of each row, and
+    else as they stand.
 
     With ``s`` rows, part x is then ``order[start + s * x // parts : start + s * (x + 1) //
-    parts]``, with as many blocks as the node had, one behind the other. The size of several
-    ``blocks`` is a multiple of ``parts``. ``moved`` is scratch of the node's length.
+    parts]``, with as many blocks as the node had, one behind the other. The size of several blocks
+    is a multiple of ``parts``.
     """
-    size = (end - start) // blocks
-    for k in range(blocks):
-        first = start + k * size
-        for x in range(1, parts):
-            part(
-                positions,
-                by,
-                order,
-                first + size * (x - 1) // parts,
-                first + size * x // parts,
-                first + size,
-            )
-    if blocks == 1:
-        return
-    share = size // parts
-    for k in range(blocks):
-        for x in range(parts):
-            to, at = (x * blocks + k) * share, start + k * size + x * share
-            moved[to : to + share] = order[at : at + share]
-    order[start:end] = moved[: end - start]
+    size, filled, left, keys, moved = end - start, 0, room.left, room.keys, room.moved
+    for x in range(parts):
+        for i in range(size):
+            if part_of[i] == x:
+                left[filled] = i
+                filled += 1
+    node = order[start:end]
+    for i in range(size):
+        moved[i] = node[left[i]]
+    for i in range(size):
+        node[i] = moved[i]
+    for q in range(len(codes)):
+        column = codes[q, start:end]
+        for i in range(size):
+            keys[i] = column[left[i]]
+        for i in range(size):
+            column[i] = keys[i]
 
 
 @_kernel
 def extent(
-    positions: Floats, order: Ints, start: int, end: int, low: Floats, high: Floats
+    places: Places, start: int, end: int, parts: int, part_of: Codes, spread: Floats
 ) -> float:
-    """The sum of the widths of ``order[start:end]`` on all attributes; ``low`` and ``high`` (d,)
-    are set to its ends.
+    """The sum of the widths of the ``parts`` of a node on all attributes, ``part_of`` being that of
+    each row; ``spread`` (d,) is set to the sum of those on each.
     """
-    d = positions.shape[1]
-    low[:], high[:] = np.inf, -np.inf
-    for i in range(start, end):
-        for q in range(d):
-            p = positions[order[i], q]
-            low[q] = p if p < low[q] else low[q]
-            high[q] = p if p > high[q] else high[q]
     total = 0.0
-    for q in range(d):
-        total += high[q] - low[q]
+    for q in range(len(places.starts)):
+        spread[q] = 0.0
+        column, first = places.codes[q, start:end], places.starts[q]
+        for x in range(parts):
+            part, low, high = np.int32(x), np.int32(2**31 - 1), np.int32(-1)
+            for i in range(len(column)):
+                least = column[i] if part_of[i] == part else np.int32(2**31 - 1)
+                most = column[i] if part_of[i] == part else np.int32(-1)
+                low, high = min(low, least), max(high, most)
+            if high >= 0:
+                spread[q] += places.values[first + high] - places.values[first + low]
+        total += spread[q]
     return total
 
 
@@ -192,44 +287,33 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 
 @_kernel
 def divide_best(
-    positions: Floats,
-    order: Ints,
-    start: int,
-    end: int,
-    blocks: int,
-    parts: int,
-    room: Room,
+    places: Places, order: Ints, start: int, end: int, blocks: int, parts: int, room: Room
 ) -> None:
     """Divide a node by the best attribute: of a small one first by that whose parts are narrowest
     together, of a large one by the widest.
 
     No sensitive value is looked at.
     """
-    by, tried, low, high = room.by, room.tried, room.low, room.high
-    d, size = positions.shape[1], end - start
-    extent(positions, order, start, end, low, high)
-    spread = high - low
-    narrowest = np.inf
+    codes, by, spread, part_of = places.codes, room.by, room.spread, room.part_of
+    size, narrowest = end - start, np.inf
+    part_of[:size] = 0
+    extent(places, start, end, 1, part_of, spread)
     if size <= LOOKED_AT:
-        for q in range(d):
+        for q in range(len(spread)):
             if spread[q] <= 0:
                 continue
-            tried[:size] = order[start:end]
             from_widest(spread, q, by)
-            divide(positions, by, tried, 0, size, blocks, parts, room.moved)
-            total = 0.0
-            for x in range(parts):
-                total += extent(
-                    positions, tried, size * x // parts, size * (x + 1) // parts, low, high
-                )
+            divide(codes, start, end, blocks, parts, by, room)
+            total = extent(places, start, end, parts, part_of, room.spreads)
             if total < narrowest:
                 narrowest = total
-                room.best[:size] = tried[:size]
+                room.best[:size] = part_of[:size]
     if narrowest < np.inf:
-        order[start:end] = room.best[:size]
+        bring_together(codes, order, start, end, parts, room.best, room)
     else:
         from_widest(spread, int(np.argmax(spread)), by)
-        divide(positions, by, order, start, end, blocks, parts, room.moved)
+        divide(codes, start, end, blocks, parts, by, room)
+        bring_together(codes, order, start, end, parts, part_of, room)
 
 
 @_kernel
@@ -246,13 +330,32 @@ def ways(size: int, blocks: int, unit: int) -> int:
 
 
 @_kernel
-def node_ratios(order: Ints, start: int, end: int, shares: Shares, room: Counts, turn: int) -> None:
-    """Raise the ratios in ``room`` to the largest that a row of ``order[start:end]`` demands, by
-    value; no two uses of ``room`` are in one ``turn``.
+def held_by(order: Ints, shares: Shares, asked: Asked) -> Codes:
+    """What each row of ``order`` demands, its sensitive value, and the value that it holds of those
+    with shares, -1 for none and -2 for several; shape (3, r).
     """
+    held = np.zeros((3, len(order)), np.int32)
+    for i in range(len(order)):
+        row = order[i]
+        held[0, i] = shares.over_of[row]
+        if is_about(asked.rule):
+            held[1, i] = asked.sensitive[row]
+        values = shares.starts[row + 1] - shares.starts[row]
+        held[2, i] = -1 if values == 0 else -2
+        if values == 1:
+            held[2, i] = shares.codes[shares.starts[row]]
+    return held
+
+
+@_kernel
+def node_ratios(demands: Codes, shares: Shares, room: Counts, turn: int) -> None:
+    """Raise the ratios in ``room`` to the largest that a row of a node ``demands``, by value; no
+    two uses of ``room`` are in one ``turn``.
+    """
+    if len(shares.over_value) == 0:
+        return
     ratio = room.ratio
-    for i in range(start, end):
-        of = shares.over_of[order[i]]
+    for of in demands:
         if room.seen[of] != turn:
             room.seen[of] = turn
             for j in range(shares.over_starts[of], shares.over_starts[of + 1]):
@@ -260,12 +363,13 @@ def node_ratios(order: Ints, start: int, end: int, shares: Shares, room: Counts,
 
 
 @_kernel
-def forget_ratios(
-    order: Ints, start: int, end: int, shares: Shares, room: Counts, turn: int
-) -> None:
-    """Take back what :func:`node_ratios` did, in another ``turn``."""
-    for i in range(start, end):
-        of = shares.over_of[order[i]]
+def forget_ratios(demands: Codes, shares: Shares, room: Counts, turn: int) -> None:
+    """Take back what :func:`node_ratios` did for rows with these ``demands``, in another
+    ``turn``.
+    """
+    if len(shares.over_value) == 0:
+        return
+    for of in demands:
         if room.seen[of] != turn:
             room.seen[of] = turn
             for j in range(shares.over_starts[of], shares.over_starts[of + 1]):
@@ -273,39 +377,45 @@ def forget_ratios(
 
 
 @_kernel
-def holds_shares(
-    order: Ints, start: int, end: int, size: int, shares: Shares, room: Counts
-) -> bool:
-    """Whether ``order[start:end]`` hold no more than a group of ``size`` rows may under the ratios
-    in ``room``.
+def holds_shares(rows: Ints, held: Codes, size: int, shares: Shares, room: Counts) -> bool:
+    """Whether ``rows``, and what they ``held`` (as :func:`held_by` says), hold no more than a group
+    of ``size`` may under the ratios in ``room``.
     """
+    if len(shares.codes) == 0:
+        return True
     counts, holds = room.counts, True
-    for i in range(start, end):
-        for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
-            counts[shares.codes[j]] += 1
-    for i in range(start, end):
-        for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
-            v = shares.codes[j]
-            if counts[v] > 0:
+    for i in range(len(held)):
+        if held[i] >= 0:
+            counts[held[i]] += 1
+        elif held[i] == -2:
+            for j in range(shares.starts[rows[i]], shares.starts[rows[i] + 1]):
+                counts[shares.codes[j]] += 1
+    for i in range(len(held)):
+        if held[i] >= 0:
+            holds = holds and counts[held[i]] * room.ratio[held[i]] <= size
+            counts[held[i]] = 0
+        elif held[i] == -2:
+            for j in range(shares.starts[rows[i]], shares.starts[rows[i] + 1]):
+                v = shares.codes[j]
                 holds = holds and counts[v] * room.ratio[v] <= size
                 counts[v] = 0
     return bool(holds)
 
 
 @_kernel
-def holds_rule(order: Ints, start: int, end: int, size: int, asked: Asked, room: Counts) -> bool:
-    """Whether ``order[start:end]`` may be a group under a rule; the largest share is that of a
-    group of ``size`` rows.
+def holds_rule(sensitive: Codes, size: int, asked: Asked, room: Counts) -> bool:
+    """Whether rows with these ``sensitive`` values may be a group under a rule; the largest share
+    is that of a group of ``size`` rows.
     """
     rule, counts, values, distinct = asked.rule, room.counts, room.values, 0
-    for i in range(start, end):
-        v = asked.sensitive[order[i]]
+    for v in sensitive:
         if counts[v] == 0:
             values[distinct] = v
             distinct += 1
         counts[v] += 1
-    of = size if rule.diversity == FREQUENCY else end - start
-    holds = close(counts, values, distinct, end - start, rule, room.scratch) and diverse(
+    rows = len(sensitive)
+    of = size if rule.diversity == FREQUENCY else rows
+    holds = close(counts, values, distinct, rows, rule, room.scratch) and diverse(
         counts, values, distinct, of, rule, room.scratch
     )
     for i in range(distinct):
@@ -327,29 +437,27 @@ def _counts(shares: Shares, asked: Asked) -> Counts:
 
 
 @_kernel
-def _holds(
-    order: Ints, start: int, end: int, size: int, shares: Shares, asked: Asked, room: Counts
-) -> bool:
-    """Whether ``order[start:end]`` keep what a group of ``size`` rows must, under the ratios in
-    ``room`` and the rule.
+def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, room: Counts) -> bool:
+    """Whether ``rows``, and what they ``held`` (3, r), keep what a group of ``size`` rows must,
+    under the ratios in ``room`` and the rule.
     """
-    holds = holds_shares(order, start, end, size, shares, room)
+    holds = holds_shares(rows, held[2], size, shares, room)
     if holds and is_about(asked.rule):
-        holds = holds_rule(order, start, end, size, asked, room)
+        holds = holds_rule(held[1], size, asked, room)
     return bool(holds)
 
 
 @_kernel
 def may_be_group(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether all rows of ``order`` may be one group; the arguments are those of :func:`cut`."""
-    room = _counts(shares, asked)
-    node_ratios(order, 0, len(order), shares, room, 1)
-    return bool(_holds(order, 0, len(order), len(order), shares, asked, room))
+    room, held = _counts(shares, asked), held_by(order, shares, asked)
+    node_ratios(held[0], shares, room, 1)
+    return bool(_holds(order, held, len(order), shares, asked, room))
 
 
 @_kernel
 def cut(
-    positions: Floats,
+    places: Places,
     order: Ints,
     todo: Ints,
     unit: int,
@@ -362,22 +470,25 @@ def cut(
     """Cut nodes, each of which may be a group, into groups; ``group`` (n,) is set to one row of
     each row's group.
 
-    ``positions`` (n, d): every row's place in [0, 1]; ``order``: the rows, in random order within a
-    node, reordered; ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
+    ``places`` are those of the rows in ``order``, which are in random order within a node; both are
+    reordered. ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
     blocks. ``unit``: the size that most groups will need, ``least``: the least size of any. Nodes
     of at most ``grain`` rows are not cut but returned, shape (k, 3), for other threads.
     """
     longest = 0
     for i in range(len(todo)):
         longest = max(longest, todo[i, 1] - todo[i, 0])
-    counts, d = _counts(shares, asked), positions.shape[1]
+    counts, d = _counts(shares, asked), len(places.starts)
     room = Room(
         np.empty(d, np.int64),
-        np.empty(min(longest, LOOKED_AT), np.int64),
-        np.empty(min(longest, LOOKED_AT), np.int64),
+        np.empty(d, np.float64),
+        np.empty(d, np.float64),
+        np.empty(longest, np.int32),
+        np.empty(min(longest, LOOKED_AT), np.int32),
+        np.empty(longest, np.int32),
         np.empty(longest, np.int64),
-        np.empty(d, np.float64),
-        np.empty(d, np.float64),
+        np.empty(_PLACES, np.int64),
+        np.empty(longest, np.int64),
     )
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
     stack[: len(todo)] = todo
@@ -392,17 +503,17 @@ def cut(
             left_over += 1
             continue
         turn += 1
-        node_ratios(order, start, end, shares, counts, turn)
+        node_ratios(places.codes[d, start:end], shares, counts, turn)
         made = False
         parts = ways(size, blocks, unit)
         while not made and parts > 0 and size // parts >= least:
-            divide_best(positions, order, start, end, blocks, parts, room)
+            divide_best(places, order, start, end, blocks, parts, room)
             made = True
             for x in range(parts):
+                first, last = start + size * x // parts, start + size * (x + 1) // parts
                 made = made and _holds(
-                    order,
-                    start + size * x // parts,
-                    start + size * (x + 1) // parts,
+                    order[first:last],
+                    places.codes[d:, first:last],
                     size // parts,
                     shares,
                     asked,
@@ -414,7 +525,7 @@ def cut(
                 blocks *= parts
                 parts = ways(size, blocks, unit)
         turn += 1
-        forget_ratios(order, start, end, shares, counts, turn)
+        forget_ratios(places.codes[d, start:end], shares, counts, turn)
         if made:
             for x in range(parts):
                 stack[waiting, 0], stack[waiting, 1] = (
