@@ -285,7 +285,8 @@ def demanded_sizes(
             int(code[cell]),
             int(groups.cell_count[cell]),
         )
-        asked = max(own[row].get(value, float(demands.base[value])) for row in members[g])
+        histories = {int(demands.history[row]) for row in members[g]}
+        asked = max(own[each].get(value, float(demands.base[value])) for each in histories)
         need[g] = max(need.get(g, float(method.least)), count * asked)
     which = np.array(sorted(need), dtype=np.int64)
     return np.array([len(members[g]) for g in which], dtype=np.int64), np.ceil(
