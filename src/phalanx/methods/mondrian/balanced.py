@@ -67,8 +67,12 @@ def places_of(positions: Floats) -> Places:
 
 def laid_out(places: Places, order: Ints, shares: Shares, asked: Asked) -> Places:
     """Those of the rows of an ``order``, and what they hold."""
-    held = kernel.held_by(order, shares, asked)
-    return places._replace(codes=np.concatenate([places.codes[:, order], held]))
+    d = len(places.codes)
+    codes = np.empty((d + 3, len(order)), dtype=np.int32)
+    for of, column in zip(codes, places.codes, strict=False):
+        np.take(column, order, out=of)
+    codes[d:] = kernel.held_by(order, shares, asked)
+    return places._replace(codes=codes)
 
 
 def shares_of(values: Codes, ratio: float) -> Shares:
