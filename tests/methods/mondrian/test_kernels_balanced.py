@@ -154,6 +154,50 @@ def test_groups_of_sets_with_unequal_demands_are_those_of_the_twin(
         assert (found[order[max(1, n - 3) :]] == -1).all()
 
 
+@given(
+    st.integers(1, 3000),
+    st.sampled_from([1, 2, 9, 1000, 5000, 2**31 - 1]),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_kth_of_some_keys_is_that_of_the_sorted_ones(
+    size: int, most: int, seed: int, in_place: bool
+) -> None:
+    """Few keys or many, of one value, of some, or spread over more places than are counted; also
+    where they are scratch themselves.
+    """
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, most, size + 5).astype(np.int32)
+    k, counts = int(rng.integers(1, size + 1)), np.empty(1024, dtype=np.int64)
+    expected = sorted(keys[:size].tolist())[k - 1]
+    spare = keys if in_place else np.empty(size, dtype=np.int32)
+    before = keys.copy()
+    assert kernel.kth(keys, size, k, spare, counts) == expected
+    assert in_place or (keys == before).all()
+
+
+@given(st.integers(20, 400), st.integers(1, 5), st.integers(1, 3), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_groups_of_rows_that_all_differ_are_those_of_the_twin(
+    n: int, least: int, d: int, seed: int
+) -> None:
+    """More rows than are sorted by comparing, with places all over the range."""
+    rng = np.random.default_rng(seed)
+    places = np.stack([rng.permutation(4096)[:n] for _ in range(d)], axis=1) / 4096
+    values = rng.integers(0, 5, n).tolist()
+    asked = Fraction(2)
+    group = by_cuts(
+        places, rng.permutation(n), least, least, nothing_shared(n), frequency(values, asked)
+    )
+    everybody = list(range(n))
+    holds = keeps_frequency(values, asked)
+    assert (group is None) == (not holds(everybody, n, everybody))
+    if group is not None:
+        rows = [tuple(row) for row in places.tolist()]
+        assert sets_of(group) == naive.groups_of(rows, everybody, least, least, holds)
+
+
 @given(st.integers(1, 200), st.integers(1, 5), st.integers(0, 2**32))
 @settings(max_examples=50, deadline=None)
 def test_equal_rows_are_divided_like_others(n: int, least: int, seed: int) -> None:
