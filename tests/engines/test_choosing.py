@@ -113,7 +113,10 @@ def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
 @pytest.mark.parametrize(
     ("method", "word"),
     [
-        (SafeSampling(epsilon=1, delta=1e-6), "counts the table as a whole"),
+        (
+            SafeSampling(epsilon=1, delta=1e-6, epsilon_scheme="1/2"),
+            "counts of the table as a whole",
+        ),
         (Slicing(l=2, grouping="random", bucket_size=4), "needs the whole table"),
     ],
 )

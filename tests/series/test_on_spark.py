@@ -71,7 +71,9 @@ def run(folder, script, *words, **environment):
 BEGIN = f"""
 import sys
 from pathlib import Path
-from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, Schema, Series, Slicing
+from phalanx import (
+    Anatomy, GlobalGuarantee, MInvariance, Mondrian, SafeSampling, Schema, Series, Slicing,
+)
 here, MEMORY = Path(sys.argv[1]), {MEMORY}
 def publish(name, method, **changes):
     schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
@@ -279,6 +281,34 @@ def test_persons_are_followed_from_release_to_release(tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         f"{name}-{number}" for name in "gm" for number in (1, 2, 3)
     ]
+
+
+SAMPLED = """
+levels = {"age": {"low": 0, "high": 80, "width": 20}, "zip": {"low": 0, "high": 10_000, "width": 5_000}}
+method = SafeSampling(epsilon=2, beta="1/2", k=24, scheme=levels, expected_rows=12_000,
+                      budget={"epsilon": 4, "delta": 1e-3})
+for _ in range(2):
+    made = publish("d", method, seed=None, memory_limit=3 * MEMORY)
+    assert all(v.holds for v in made.checks), made.checks
+print(made.spent["releases"], made.rows)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_a_sample_is_drawn_and_counted_where_rows_are(tmp_path):
+    """About half of the rows, other ones in the second release; both check with the ledger."""
+    people(marked=True).write_parquet(tmp_path / "t.parquet")
+    code, said = run(tmp_path, SAMPLED)
+    assert code == 0, said
+    releases, rows = said.split()[-2:]
+    assert releases == "2"
+    assert 4_000 < int(rows) < 7_000
+    paths = [tmp_path / "out" / f"d-{number}" for number in (1, 2)]
+    assert verify(paths, ledger=f"sqlite:///{tmp_path}/d.db").holds
+    first, second = (Release.read(path).form.table for path in paths)
+    assert not first.equals(second)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["d-1", "d-2"]
 
 
 @on_spark

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark as far as tables whose persons are followed need it, in this process and without Java: a
+"""Spark as far as tables that are counted, or whose persons are followed, need it, in this process and without Java: a
 frame is partitions of record batches, read in any order, each as often as it is asked for.
 """
 
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import polars as pl
 import pyarrow as pa
 
-from phalanx.engines.spark import following, persons, running, tasks
+from phalanx.engines.spark import counting, following, persons, running, tasks
 from phalanx.engines.spark.faults import raise_told
 from phalanx.engines.spark.running import OnSpark, Running
 
@@ -99,10 +99,11 @@ class Pretended:
         monkeypatch.setitem(sys.modules, "pyspark", stubs)
         monkeypatch.setattr("phalanx.engines.choosing.require_extra", lambda *_: None)
         monkeypatch.setattr(tasks, "place_of_worker", lambda: self.place)
-        for module in (following, running):
+        for module in (counting, following, running):
             monkeypatch.setattr(module, "silenced", lambda: None)
-        monkeypatch.setattr(following, "by_group", lambda work, _: work)
-        monkeypatch.setattr(following, "stage", lambda *_: nullcontext())
+        for module in (counting, following):
+            monkeypatch.setattr(module, "by_group", lambda work, _: work)
+            monkeypatch.setattr(module, "stage", lambda *_: nullcontext())
         monkeypatch.setattr(Running, "read", lambda at, columns: at.frame(columns))
         monkeypatch.setattr(Running, "counted", _counted)
         monkeypatch.setattr(Running, "each_cell", _each_cell)

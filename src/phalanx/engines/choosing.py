@@ -13,7 +13,7 @@ from phalanx.data.sources.batches import Batches
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.running import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
-from phalanx.methods.base import Divisible, Following, Method
+from phalanx.methods.base import Divisible, Following, Method, Summing
 
 Engine = Literal["local", "out-of-core", "spark"]
 
@@ -140,12 +140,13 @@ def _on_spark(
     """The table on Spark, in cells that fit a worker."""
     require_extra("spark", "engine = 'spark'")
     refusal = _whole(method, schema)
-    if not refusal and isinstance(method, Divisible) and method.divided_by == "counts":
-        refusal = f"{method.name} counts the table as a whole"
+    sums = isinstance(method, Summing) and method.sums
+    if not refusal and isinstance(method, Divisible) and not sums and method.divided_by == "counts":
+        refusal = f"{method.name} chooses by counts of the table as a whole"
     if refusal:
         raise MethodError(
-            f"{refusal}, and engine = 'spark' divides it; leave the engine out, or publish by"
-            " mondrian, slicing, anatomy, m-invariance or global-guarantee."
+            f"{refusal}, and engine = 'spark' divides it; leave the engine out, or change the"
+            " method or its parameters."
         )
     if not is_frame(table):
         if not isinstance(table, str | Path) or "://" in str(table):

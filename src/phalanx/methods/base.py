@@ -19,7 +19,7 @@ from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
-from phalanx.randomness import Randomness
+from phalanx.randomness import Randomness, Stream
 from phalanx.release.evidence.evidence import Tables
 from phalanx.release.form import Form
 
@@ -268,6 +268,106 @@ class Divisible(Protocol):
         ``chance``, where quasi-identifiers have no part in groups; ``counts``, where the table is
         read some rows at a time and published whole (``Counting``); None where these parameters
         need the whole table.
+        """
+
+
+@runtime_checkable
+class Summing(Protocol):
+    """A counting method whose counts of parts of a table add up to those of all of it, so that each
+    part may be counted where its rows are.
+    """
+
+    sums: bool
+    """Whether it does so with these parameters."""
+
+    def admitted(self, schema: Schema, memory: Memory, rng: Randomness) -> str:
+        """What marks the next release, where there may be one.
+
+        Parameters
+        ----------
+        schema : Schema
+            The role of each column.
+        memory : Memory
+            What the releases before remembered.
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        str
+            The mark, which no release had.
+
+        Raises
+        ------
+        MethodError
+            Where the budget is spent, or a sample would answer twice.
+        """
+
+    def counted(self, microdata: Microdata, stream: Stream) -> tuple[pl.DataFrame, Ints, Ints]:
+        """Count some rows.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            The rows, n of them.
+        stream : Stream
+            Draws the sample.
+
+        Returns
+        -------
+        tuple[pl.DataFrame, Ints, Ints]
+            The different images of those in the sample, how often each occurs, shape (g,), and that
+            of each row, from 0, -1 for one that is not in the sample, shape (n,).
+
+        Raises
+        ------
+        SchemaError
+            Where a column is of another type than its recoding is for.
+        """
+
+    def crowded(
+        self, counted: Iterable[tuple[pl.DataFrame, Ints]], schema: Schema, most: int
+    ) -> tuple[pl.DataFrame, Ints]:
+        """The images that are published, once all parts were counted.
+
+        Parameters
+        ----------
+        counted : Iterable[tuple[pl.DataFrame, Ints]]
+            Of each part the images and how often they occur.
+        schema : Schema
+            The role of each column.
+        most : int
+            So many different images may be held.
+
+        Returns
+        -------
+        tuple[pl.DataFrame, Ints]
+            In the order in which they are published, and how often each is, shape (g,).
+
+        Raises
+        ------
+        MethodError
+            Where there are more to hold.
+        """
+
+    def drafted(self, images: pl.DataFrame, times: Ints, schema: Schema, mark: str) -> "Draft":
+        """The draft of some of these images, which has groups of no row.
+
+        Parameters
+        ----------
+        images : pl.DataFrame
+            Different images, in their order, shape (g, columns).
+        times : Ints
+            How often each is published, shape (g,).
+        schema : Schema
+            The role of each column.
+        mark : str
+            As ``admitted`` gave it.
+
+        Returns
+        -------
+        Draft
+            What is proposed.
         """
 
 

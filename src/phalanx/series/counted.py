@@ -47,7 +47,7 @@ class DraftingByCounts(DraftingInParts):
             drafting.memory,
             rng,
             most=self.divided.most,
-            at_once=self._at_once() if in_parts else None,
+            at_once=rows_at_once(self.divided.most) if in_parts else None,
         )
         draft = next(drafts)
         check_attributes(self.earlier, draft.form.attributes)
@@ -70,13 +70,6 @@ class DraftingByCounts(DraftingInParts):
             spent=method.cost(self.number) if isinstance(method, Budgeted) else None,
         )
 
-    def _at_once(self) -> int:
-        """So many published rows are in a part, by halves of the usual where memory is small."""
-        rows = _PART
-        while rows > self.divided.most:
-            rows //= 2
-        return rows
-
     def _written(
         self, folder: Path, drafts: Iterator[Draft], drafting: Drafting, rng: Randomness
     ) -> Release:
@@ -98,6 +91,16 @@ class DraftingByCounts(DraftingInParts):
         if manifest is not None:
             write_manifest(folder, manifest)
         return opened(folder)
+
+
+def rows_at_once(most: int) -> int:
+    """So many published rows are in a part, by halves of the usual where memory takes no more than
+    ``most``.
+    """
+    rows = _PART
+    while rows > most:
+        rows //= 2
+    return rows
 
 
 def counts(method: Method) -> bool:

@@ -170,14 +170,54 @@ def figures_of(
     GuaranteeError
         Where its files say what is not so.
     """
+    verdicts = []
+
+    def look(release: Release) -> None:
+        verdicts.append(drafting.truth(draft, release))
+        refuse_broken(verdicts)
+
+    figures = write_draft(drafting, draft, drafts, at, rng, look)
+    return {**figures, "truth": verdicts[0].to_json()}
+
+
+def write_draft(
+    drafting: Drafting,
+    draft: Draft,
+    drafts: Path,
+    at: int,
+    rng: Randomness,
+    look: Callable[[Release], None],
+) -> Mapping[str, Any]:
+    """Write the draft of a cell as a release by itself.
+
+    Parameters
+    ----------
+    drafting : Drafting
+        What it was made from.
+    draft : Draft
+        The draft.
+    drafts : Path
+        The folder that gets it.
+    at : int
+        The number of the cell.
+    rng : Randomness
+        The one source of chance.
+    look : Callable[[Release], None]
+        Looks at what was written, before it has its name.
+
+    Returns
+    -------
+    Mapping[str, Any]
+        Figures: its rows and groups, what was suppressed, and a digest of all that its manifest
+        says which is the same of all cells.
+    """
     with tempfile.TemporaryDirectory(dir=drafts) as name:
         room = Path(name) / "draft"
         room.mkdir()
         manifest = write_folder(
             room, draft.form, ("parquet",), **drafting.manifest_fields(draft, rng)
         )
-        verdict = drafting.truth(draft, Release.read(room))
-        refuse_broken([verdict])
+        look(Release.read(room))
         with contextlib.suppress(
             OSError
         ):  # which says that it was drafted before, with these draws
@@ -188,7 +228,6 @@ def figures_of(
         "counterfeits": manifest.counterfeits,
         "suppressed": dict(draft.suppressed.rows or {}),
         "taken": dict(draft.suppressed.values),
-        "truth": verdict.to_json(),
         "says": hashlib.sha256(_of_all(manifest).to_bytes()).hexdigest(),
     }
 

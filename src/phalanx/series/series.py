@@ -37,6 +37,7 @@ from phalanx.methods.households import guarantees_of
 from phalanx.methods.ordering import check_takes
 from phalanx.series import staging
 from phalanx.series.counted import DraftingByCounts, counts
+from phalanx.series.counted_on_spark import CountingOnSpark
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import Progress, check_parts, reason
@@ -409,7 +410,11 @@ class Series:
         )
         if divided is None:
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
-        if not (counts(made.method) or made.formats == ("parquet",)) or registry is not None:
+        here = not isinstance(divided, OnSpark)
+        if (
+            not ((here and counts(made.method)) or made.formats == ("parquet",))
+            or registry is not None
+        ):
             raise PlanError(
                 "a table published in parts is Parquet and has no registry; set formats ="
                 " ['parquet'] and leave the registry out, or raise memory_limit."
@@ -533,10 +538,10 @@ class Series:
         if persons:
             recalled = Recalled(ledger=ledger, series=self.name)
             in_parts = partial(StayingOnSpark if on_spark else DraftingStaying, recalled=recalled)
-        elif on_spark:
-            in_parts = DraftingOnSpark
+        elif counts(self._is.method):
+            in_parts = CountingOnSpark if on_spark else DraftingByCounts
         else:
-            in_parts = DraftingByCounts if counts(self._is.method) else DraftingInParts
+            in_parts = DraftingOnSpark if on_spark else DraftingInParts
         return in_parts(
             of=partial(of, attacked=False, groups={}),
             divided=parted,

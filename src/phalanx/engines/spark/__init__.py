@@ -5,5 +5,5 @@ processes that Spark starts, and no row comes to the one that publishes.
 ``session``: a Spark that is private and silent; ``tasks``: what its workers do; ``records``: what they
 are told and tell; ``faults``: how they say that they cannot; ``calling``: a function called in them;
 ``running``: the stages, one after the other; ``following``, ``persons``: the same where persons are
-followed.
+followed; ``counting``: of a table that is counted.
 """

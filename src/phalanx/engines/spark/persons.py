@@ -63,10 +63,17 @@ def tell(
     try:
         for batch in batches:
             for turn in batch.column(0).to_pylist():
-                persons = known(parts[turn]).unique().sort().alias("person")
-                yield from _dealt(persons.to_frame(), persons, ways, parts[turn], turn, 0)
+                yield from dealt(known(parts[turn]).unique().sort(), ways, parts[turn], turn)
     except ANY as error:
         yield record(DEALT, 0, _ROWS, 0, 0, None, told(error))
+
+
+def dealt(
+    persons: pl.Series, ways: int, part: int = 1, place: int = 0
+) -> "Iterator[pa.RecordBatch]":
+    """The keyed hashes of some persons of a part; records as ``DEALT`` says."""
+    named = persons.alias("person")
+    yield from _dealt(named.to_frame(), named, ways, part, place, 0)
 
 
 def _dealt(

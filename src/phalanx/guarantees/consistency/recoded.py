@@ -5,7 +5,7 @@ that every image holds the rows that it counts.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
@@ -319,10 +319,36 @@ def check_truth_of(
     ``strangers``: how many persons who are not among them are said to be published. The worst figure
     is the number of rows that lie elsewhere, and of rows that an image shows too many or too few.
     """
-    shown, elsewhere, published = np.zeros_like(images.counts), 0, 0
+    shown = Shown.nothing(images)
     for microdata, groups in rows:
+        shown = shown.plus(Shown.of(images, microdata, groups))
+        if shown.fault:
+            break
+    return shown.verdict(images, strangers)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What some rows of a table show of images; what parts of a table show adds up."""
+
+    times: Ints
+    """How many of them each image has, shape (g,)."""
+    elsewhere: int
+    """How many lie outside their image."""
+    fault: str = ""
+    """Why they cannot be compared."""
+
+    @classmethod
+    def nothing(cls, images: Images) -> "Shown":
+        """Of no row."""
+        return cls(np.zeros_like(images.counts), 0)
+
+    @classmethod
+    def of(cls, images: Images, microdata: Microdata, groups: Ints) -> "Shown":
+        """Of some rows, with the number of the image of each, as ``check_truth_of`` says."""
+        nothing = cls.nothing(images)
         if unlike := unlike_attributes(images, microdata):
-            return Verdict(name="truth", bound=0, worst=None, holds=False, note=unlike)
+            return replace(nothing, fault=unlike)
         if len(groups) != microdata.rows or (
             len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)
         ):
@@ -330,21 +356,31 @@ def check_truth_of(
                 f"the table has {len(images.counts)} different row(s), and others are said to be"
                 f" those of the {microdata.rows} row(s) of the original table"
             )
-            return Verdict(name="truth", bound=0, worst=None, holds=False, note=note)
+            return replace(nothing, fault=note)
         at = groups[groups > 0] - 1
-        shown += np.bincount(at, minlength=len(shown))
-        elsewhere += _elsewhere(images, microdata, np.flatnonzero(groups), at)
-        published += len(at)
-    other = int(np.abs(shown - images.counts).sum()) + strangers
-    note = f"{published} row(s) lie in their image, which shows just them"
-    if elsewhere + other:
-        note = (
-            f"{elsewhere} row(s) lie outside their image, and images show {other} row(s) too many"
-            " or too few"
-        )
-    return Verdict(
-        name="truth", bound=0, worst=elsewhere + other, holds=elsewhere + other == 0, note=note
-    )
+        times = np.bincount(at, minlength=len(images.counts))
+        return cls(times, _elsewhere(images, microdata, np.flatnonzero(groups), at))
+
+    def plus(self, other: "Shown") -> "Shown":
+        """Of the rows of both."""
+        fault = self.fault or other.fault
+        return Shown(self.times + other.times, self.elsewhere + other.elsewhere, fault)
+
+    def verdict(self, images: Images, strangers: int = 0) -> Verdict:
+        """Whether these are all rows, and lie where they are published; ``strangers`` as
+        ``check_truth_of`` says.
+        """
+        if self.fault:
+            return Verdict(name="truth", bound=0, worst=None, holds=False, note=self.fault)
+        other = int(np.abs(self.times - images.counts).sum()) + strangers
+        worst = self.elsewhere + other
+        note = f"{int(self.times.sum())} row(s) lie in their image, which shows just them"
+        if worst:
+            note = (
+                f"{self.elsewhere} row(s) lie outside their image, and images show {other} row(s)"
+                " too many or too few"
+            )
+        return Verdict(name="truth", bound=0, worst=worst, holds=worst == 0, note=note)
 
 
 def _elsewhere(images: Images, microdata: Microdata, rows: Ints, at: Ints) -> int:

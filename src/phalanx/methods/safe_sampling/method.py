@@ -26,10 +26,16 @@ from phalanx.methods.base import Division, Draft, LooksBack, Memory, Offer, Supp
 from phalanx.methods.safe_sampling.counts import Counts, lowest_cells
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.methods.safe_sampling.offer import OFFER
-from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
-from phalanx.randomness import Randomness
+from phalanx.methods.safe_sampling.schemes import (
+    Axes,
+    FixedScheme,
+    Scheme,
+    published_attributes,
+)
+from phalanx.randomness import Randomness, Stream
 from phalanx.release.form import Form
-from phalanx.release.forms.recoded import Recoded, in_order, recode
+from phalanx.release.forms.recoded import Recoded, cuts, in_order, recode
+from phalanx.release.manifest import PublishedAttribute
 
 Choice = Literal["levels", "partition"]
 
@@ -241,7 +247,7 @@ class SafeSampling:
         return None if chosen and self.choose == "partition" else "counts"
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        mark = self._admitted(microdata.schema, memory, rng)
+        mark = self.admitted(microdata.schema, memory, rng)
         scheme = self._scheme(microdata)
         sample = rng.stream(_SAMPLE).bernoulli(self.promise.beta, microdata.rows)
         form, groups = publish_sample(microdata, sample, scheme, self.promise.k)
@@ -284,20 +290,18 @@ class SafeSampling:
             Where the budget is spent, a sample would answer twice, or there are more to hold.
         """
         first = next(iter(read()))
-        mark = self._admitted(first.schema, memory, rng)
+        mark = self.admitted(first.schema, memory, rng)
         scheme = self._scheme_counted(first, read, most)
         counts = Counts(most)
         for microdata, sample in self._sampled(read, rng):
             image, images = scheme.images(microdata, sample)
             counts.add(images, np.bincount(image, minlength=images.height))
-        images, times = counts.crowds(self.promise.k)
         attributes = scheme.attributes(first)
-        order = in_order(images, attributes)
-        images, times = images[order], times[order.to_numpy()]
+        images, times = _crowds(counts, self.promise.k, attributes)
 
         def drafts() -> Iterator[Draft]:
             """Whole images, as many as there is room for."""
-            for at, end in pairwise(_cuts(times, at_once)):
+            for at, end in pairwise(cuts(times, at_once)):
                 form, _ = recode(images[at:end], times[at:end], attributes, scheme.parameters())
                 yield self._draft(form, np.zeros(0, dtype=np.int64), mark)
 
@@ -315,8 +319,35 @@ class SafeSampling:
 
         return drafts(), once_more()
 
-    def _admitted(self, schema: Schema, memory: Memory, rng: Randomness) -> str:
-        """The mark of the sample, where the budget has room for it and it was never drawn."""
+    @property
+    def sums(self) -> bool:
+        """Whether counts of parts add up: where no scheme is chosen, which takes all of them."""
+        return self.promise.epsilon_scheme == 0
+
+    def admitted(self, schema: Schema, memory: Memory, rng: Randomness) -> str:
+        """The mark of the next sample, where the budget has room for it and it was never drawn.
+
+        Parameters
+        ----------
+        schema : Schema
+            The role of each column.
+        memory : Memory
+            What the releases before remembered.
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        str
+            The mark, which no release had.
+
+        Raises
+        ------
+        MethodError
+            Where the budget is spent, or a sample would answer twice.
+        PlanError
+            Where hardly anything would be published.
+        """
         spent = memory.tables.get(_SPENT)
         self._check_budget(1 if spent is None else spent.height + 1)
         self._check_expected(schema)
@@ -327,6 +358,88 @@ class SafeSampling:
                 " publish without a seed, or with another, so that a fresh one is drawn."
             )
         return mark
+
+    def counted(self, microdata: Microdata, stream: Stream) -> tuple[pl.DataFrame, Ints, Ints]:
+        """Draw the sample of some rows, and count its images by the fixed scheme.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            The rows, n of them.
+        stream : Stream
+            Draws the sample.
+
+        Returns
+        -------
+        tuple[pl.DataFrame, Ints, Ints]
+            The different images, how often each occurs, shape (g,), and that of each row, from 0,
+            -1 for one that is not in the sample, shape (n,).
+
+        Raises
+        ------
+        SchemaError
+            Where a column is of another type than its recoding is for.
+        """
+        self._axes(microdata)
+        scheme = FixedScheme.of(self.scheme, microdata.schema)
+        sample = stream.bernoulli(self.promise.beta, microdata.rows)
+        image, images = scheme.images(microdata, sample)
+        of_row = np.full(microdata.rows, -1, dtype=np.int64)
+        of_row[sample] = image
+        return images, np.bincount(image, minlength=images.height), of_row
+
+    def crowded(
+        self, counted: Iterable[tuple[pl.DataFrame, Ints]], schema: Schema, most: int
+    ) -> tuple[pl.DataFrame, Ints]:
+        """The images of at least k rows of all parts.
+
+        Parameters
+        ----------
+        counted : Iterable[tuple[pl.DataFrame, Ints]]
+            Of each part the images and how often they occur.
+        schema : Schema
+            The role of each column.
+        most : int
+            So many different images may be held.
+
+        Returns
+        -------
+        tuple[pl.DataFrame, Ints]
+            In the order of what they say, and how often each occurs, shape (g,).
+
+        Raises
+        ------
+        MethodError
+            Where there are more to hold.
+        """
+        counts, axes = Counts(most), FixedScheme.of(self.scheme, schema).axes
+        for images, times in counted:
+            counts.add(images, times)
+        return _crowds(counts, self.promise.k, published_attributes(axes, schema))
+
+    def drafted(self, images: pl.DataFrame, times: Ints, schema: Schema, mark: str) -> Draft:
+        """The draft of some of these images.
+
+        Parameters
+        ----------
+        images : pl.DataFrame
+            Different ones, in their order, shape (g, columns).
+        times : Ints
+            How often each is published, shape (g,).
+        schema : Schema
+            The role of each column.
+        mark : str
+            Of the sample.
+
+        Returns
+        -------
+        Draft
+            What is proposed, with groups of no row.
+        """
+        scheme = FixedScheme.of(self.scheme, schema)
+        attributes = published_attributes(scheme.axes, schema)
+        form, _ = recode(images, times, attributes, scheme.parameters())
+        return self._draft(form, np.zeros(0, dtype=np.int64), mark)
 
     def _sampled(
         self, read: Callable[[], Iterable[Microdata]], rng: Randomness
@@ -516,16 +629,15 @@ class SafeSampling:
         return shown
 
 
-def _cuts(times: Ints, at_once: int | None) -> list[int]:
-    """Where images that occur so many ``times`` (g,) are cut into pieces of at most ``at_once`` rows,
-    or of one image; from 0 to g, and nothing but published counts has a part in it.
+def _crowds(
+    counts: Counts, k: int, attributes: Sequence[PublishedAttribute]
+) -> tuple[pl.DataFrame, Ints]:
+    """The images that occur ``k`` times or more, in the order of what they say, and how often, shape
+    (g,).
     """
-    ends = np.cumsum(times)
-    cuts = [0]
-    while at_once is not None and cuts[-1] < len(ends):
-        behind = ends[cuts[-1] - 1] if cuts[-1] else 0
-        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, behind + at_once, side="right"))))
-    return cuts if len(cuts) > 1 else [0, len(ends)]
+    images, times = counts.crowds(k)
+    order = in_order(images, attributes)
+    return images[order], times[order.to_numpy()]
 
 
 def _rows(rows: int, cells: int) -> str:

@@ -109,7 +109,7 @@ class PartitionScheme:
 
     def attributes(self, microdata: Microdata) -> list[PublishedAttribute]:
         """The attributes and the columns in which they are published."""
-        return published_attributes(self.axes, microdata)
+        return published_attributes(self.axes, microdata.schema)
 
     def parameters(self) -> dict[str, Any]:
         """What the manifest says of the scheme: nothing of the boxes, as those that are empty, or

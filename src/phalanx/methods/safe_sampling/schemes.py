@@ -126,7 +126,7 @@ class FixedScheme:
 
     def attributes(self, microdata: Microdata) -> list[PublishedAttribute]:
         """The attributes and the columns in which they are published."""
-        return published_attributes(self.axes, microdata)
+        return published_attributes(self.axes, microdata.schema)
 
     def parameters(self) -> dict[str, Any]:
         """What the manifest says of the scheme."""
@@ -139,20 +139,16 @@ class FixedScheme:
         }
 
 
-def published_attributes(axes: Sequence[Axis], microdata: Microdata) -> list[PublishedAttribute]:
+def published_attributes(axes: Sequence[Axis], schema: Schema) -> list[PublishedAttribute]:
     """Of each recoded attribute its role, its type and its columns."""
     return [
         PublishedAttribute(
             name=axis.name,
-            role="sensitive" if axis.name == microdata.schema.sensitive else "quasi",
+            role="sensitive" if axis.name == schema.sensitive else "quasi",
             type=axis.type,
             columns=axis.columns,
             hierarchy=None if axis.hierarchy is None else axis.hierarchy.parameters(),
-            not_applicable=(
-                list(microdata.schema.not_applicable)
-                if axis.name == microdata.schema.sensitive
-                else []
-            ),
+            not_applicable=(list(schema.not_applicable) if axis.name == schema.sensitive else []),
         )
         for axis in axes
     ]

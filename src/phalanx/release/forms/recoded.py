@@ -126,6 +126,18 @@ def in_order(images: pl.DataFrame, attributes: Sequence[PublishedAttribute]) -> 
     return images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""]
 
 
+def cuts(times: Ints, at_once: int | None) -> list[int]:
+    """Where images that occur so many ``times`` (g,) are cut into pieces of at most ``at_once`` rows,
+    or of one image; from 0 to g, and nothing but published counts has a part in it.
+    """
+    ends = np.cumsum(times)
+    cuts = [0]
+    while at_once is not None and cuts[-1] < len(ends):
+        behind = ends[cuts[-1] - 1] if cuts[-1] else 0
+        cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, behind + at_once, side="right"))))
+    return cuts if len(cuts) > 1 else [0, len(ends)]
+
+
 def recode(
     images: pl.DataFrame,
     counts: Ints,
