@@ -188,7 +188,7 @@ WRONG = [
     (
         "{ prefix = [5, 3, 0] }",
         "{ prefix = [5, 0], bands = [5] }",
-        r"needs exactly one of prefix, bands and tree",
+        r"needs exactly one of prefix, bands, tree and order",
     ),
     ("{ prefix = [5, 3, 0] }", "5", r"\[schema.hierarchies.zip\] must be a table"),
     (
