@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernels of all methods share; the kernels themselves stand beside their methods.
 
-numba's compiler comes from here, after ``cache`` has said where compiled kernels lie. ``picking``:
-uniform integers; ``rule``: what a group must keep.
+numba's compiler comes from here (``loading``), after ``cache`` has said where compiled kernels lie.
+``picking``: uniform integers; ``rule``: what a group must keep.
 """
 
-from numba import njit as njit
-
 from phalanx.kernels import cache as cache
+from phalanx.kernels.loading import njit as njit
