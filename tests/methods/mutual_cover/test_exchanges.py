@@ -2,6 +2,7 @@
 """Rows exchanged between groups: each step the best that there is, and groups keep what they must."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -135,10 +136,34 @@ def test_what_would_keep_rows_from_changing_is_not_done():
 
 def test_large_groups_stay_as_they_were_cut():
     """To compare two takes the square of their size."""
-    rows = [(i % 40, i) for i in range(80)]
-    groups = [[i for i in range(80) if i % 2 == side] for side in (0, 1)]
-    assert len(groups[0]) > kernel.LARGEST
-    assert after(rows, ["line", "line"], groups, Asked(2, 2, 1)) == groups
+    many = 2 * kernel.LARGEST
+    for more, stay in ((2, True), (0, False)):
+        rows = [(i % (many // 2), i) for i in range(many + more)]
+        groups = [[i for i in range(many + more) if i % 2 == side] for side in (0, 1)]
+        assert (len(groups[0]) > kernel.LARGEST) is stay
+        assert (after(rows, ["line", "line"], groups, Asked(2, 2, 1)) == groups) is stay
+
+
+@given(tables(), st.integers(1, 6))
+@settings(deadline=None, max_examples=100)
+def test_the_nearest_rows_are_found(case, most):
+    """Those of which none that was left out is nearer, each once, by the fractions of the twin."""
+    rows, kinds, _, _ = case
+    far = apart(rows, kinds)
+    columns = [list(values) for values in zip(*rows, strict=True)]
+    distances = [distance(kind, values) for kind, values in zip(kinds, columns, strict=True)]
+    near = kernel.nearest(
+        exchanges.as_rows([column(values) for values in columns], distances), most
+    )
+    for i, found in enumerate(near.tolist()):
+        taken = [j for j in found if j >= 0]
+        left = [far[i][j] for j in range(len(rows)) if j != i and j not in taken]
+        assert i not in taken
+        assert len(set(taken)) == len(taken) == min(most, len(rows) - 1)
+        assert all(
+            a <= b + Fraction(1, 10**9)
+            for a, b in pairwise([*(far[i][j] for j in taken), min(left, default=10**9)])
+        )
 
 
 @pytest.mark.parametrize("cores", [1, 2])

@@ -13,7 +13,7 @@ from phalanx.data.distances import Distance, Levels
 from phalanx.methods.mutual_cover.kernels import exchanges as kernel
 from phalanx.methods.mutual_cover.program import in_threads
 
-_BLOCK: Final = 4096
+_BLOCK: Final = 8192
 """Rows are exchanged within about so many, which stand together as the table was cut."""
 
 
@@ -27,7 +27,21 @@ def exchanged(
     By quasi-identifiers alone, without randomness, and the same whatever the number of threads. A
     distance by a matrix is taken for the line of its values.
     """
-    n, codes = len(group), np.stack([column.codes for column in columns], axis=1)
+    n, rows = len(group), as_rows(columns, distances)
+    order, size = np.argsort(group, kind="stable"), np.bincount(group)
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    ends = np.searchsorted(first, np.append(np.arange(0, n, _BLOCK), n))
+    blocks = np.unique(ends)
+    of = group.copy()
+    work = partial(kernel.exchange, asked, rows, of, order, first, blocks)
+    in_threads(work, np.arange(len(blocks) - 1))
+    return of
+
+
+def as_rows(columns: Sequence[Column], distances: Sequence[Distance]) -> kernel.Rows:
+    """Where rows lie, as kernels take it."""
+    codes = np.stack([column.codes for column in columns], axis=1)
+    n = len(codes)
     at, nodes, steps = [np.zeros((n, 0))], [np.zeros((n, 0), np.int32)], [np.zeros(0)]
     for column, distance in zip(columns, distances, strict=True):
         if isinstance(distance, Levels):
@@ -36,17 +50,6 @@ def exchanged(
             steps.append(np.full(len(levels), 1 / max(len(levels), 1)))
         else:
             at.append(distance.line[column.codes, None])
-    rows = kernel.Rows(
+    return kernel.Rows(
         codes, np.concatenate(at, axis=1), np.concatenate(nodes, axis=1), np.concatenate(steps)
     )
-    order, size = np.argsort(group, kind="stable"), np.bincount(group)
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    after = np.full(n, -1, np.int64)
-    together = group[order[1:]] == group[order[:-1]]
-    after[order[:-1][together]] = order[1:][together]
-    groups = kernel.Groups(group.copy(), size, order[first[:-1]], after)
-    ends = np.searchsorted(first, np.append(np.arange(0, n, _BLOCK), n))
-    blocks = np.unique(ends)
-    work = partial(kernel.exchange, asked, rows, groups, blocks)
-    in_threads(work, np.arange(len(blocks) - 1))
-    return groups.of

@@ -3,9 +3,12 @@
 
 A group costs on each attribute what lies between two of its tuples, in the mean, times its size.
 Cuts part rows along one attribute at a time, so that rows that are near on all attributes come to
-stand on two sides of one. So afterwards a row goes to another group, or changes places with a row
-of it, where the two groups then cost less together, both are still large enough, and all their rows
-can still change. Each row is compared with the groups of the rows that are nearest to it.
+stand on two sides of one. So afterwards two groups give each other a row, or change one for
+another, where they then cost less together, both are still large enough, and all their rows can
+still change. Each group is compared with those of the rows that are nearest to its own.
+
+Two groups of m and n rows are compared by the sums of what lies between their rows: m n of them say
+what each of the m n exchanges would gain.
 
 Source: our own; the exchange of two points is that of Kernighan and Lin's heuristic for graphs
 (1970).
@@ -23,10 +26,10 @@ from phalanx.methods.mutual_cover.kernels.alike import choose_turned
 
 NEAREST: Final = 15
 """So many rows are nearest."""
-LARGEST: Final = 32
+LARGEST: Final = 64
 """Groups of more rows stay as they were cut: to compare two takes the square of their size."""
 _ROUNDS: Final = 5
-"""All rows are gone through at most so often; later rounds hardly change anything."""
+"""All groups are gone through at most so often; later rounds hardly change anything."""
 _GAIN: Final = 1e-9
 """Less than this is no gain."""
 
@@ -47,15 +50,18 @@ class Rows(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Groups of rows; a group's rows follow each other as in a chain."""
+    """The groups of a block that are small enough to be changed."""
 
-    of: Ints
-    """The group of each row, shape (n,)."""
+    members: Ints
+    """Their rows, shape (g, LARGEST + 1)."""
     size: Ints
-    head: Ints
-    """A row of each group."""
-    after: Ints
-    """The next row of a row's group, or -1, shape (n,)."""
+    """How many these are, shape (g,); 0 for a group that stays as it is."""
+    apart: Floats
+    """What lies between each of them and the others of its group, shape (g, LARGEST + 1)."""
+    pairs: Floats
+    """What lies between all pairs of a group, shape (g,)."""
+    of: Ints
+    """The group of each row of the block."""
 
 
 class Asked(NamedTuple):
@@ -80,51 +86,54 @@ def _between(rows: Rows, i: int, j: int) -> float:
 
 
 @_kernel
-def _to_all(rows: Rows, i: int, members: Ints) -> float:
-    far = 0.0
-    for j in members:
-        far += _between(rows, i, j)
-    return far
+def nearest(rows: Rows, most: int) -> Ints:
+    """The rows that are nearest to each row, but for itself, shape (n, most); -1 where there are
+    not so many.
 
-
-@_kernel
-def _of_pairs(rows: Rows, members: Ints) -> float:
-    """Between all pairs."""
-    far = 0.0
-    for i in members:
-        far += _to_all(rows, i, members)
-    return far / 2
-
-
-@_kernel
-def _nearest(rows: Rows, block: Ints, i: int, near: Ints, far: Floats) -> int:
-    """Write the rows of the ``block`` that are nearest to row i, but for itself, into ``near``; how
-    many there are.
+    What lies between a row and all others is summed attribute by attribute, along memory.
     """
-    taken = 0
-    for j in block:
-        if j == i or len(near) == 0:
-            continue
-        d = _between(rows, i, j)
-        if taken == len(near) and d >= far[taken - 1]:
-            continue
-        p = min(taken, len(near) - 1)
-        while p > 0 and far[p - 1] > d:
-            far[p], near[p] = far[p - 1], near[p - 1]
-            p -= 1
-        far[p], near[p] = d, j
-        taken = min(taken + 1, len(near))
-    return taken
+    n, lines, levels = len(rows.codes), rows.at.shape[1], len(rows.steps)
+    at, nodes = np.empty((lines, n)), np.empty((levels, n), np.int32)
+    for j in range(n):
+        for a in range(lines):
+            at[a, j] = rows.at[j, a]
+        for a in range(levels):
+            nodes[a, j] = rows.nodes[j, a]
+    near, far, to_all = np.full((n, most), -1, np.int64), np.empty(most), np.empty(n)
+    for i in range(n):
+        to_all[:] = 0.0
+        for a in range(lines):
+            line, here = at[a], at[a, i]
+            for j in range(n):
+                to_all[j] += abs(line[j] - here)
+        for a in range(levels):
+            level, node, step = nodes[a], nodes[a, i], rows.steps[a]
+            for j in range(n):
+                to_all[j] += step if level[j] != node else 0.0
+        to_all[i] = np.inf
+        far[:] = np.inf
+        for j in range(n):
+            if to_all[j] < far[most - 1]:
+                p = most - 1
+                while p > 0 and far[p - 1] > to_all[j]:
+                    far[p], near[i, p] = far[p - 1], near[i, p - 1]
+                    p -= 1
+                far[p], near[i, p] = to_all[j], j
+    return near
 
 
 @_kernel
-def _members(groups: Groups, g: int, room: Ints) -> Ints:
-    """The rows of a group, in the room."""
-    i = groups.head[g]
+def _sum(rows: Rows, groups: Groups, g: int) -> None:
+    """Sum what lies between the rows of a group."""
+    members, apart, pairs = groups.members[g], groups.apart[g], 0.0
     for p in range(groups.size[g]):
-        room[p] = i
-        i = groups.after[i]
-    return room[: groups.size[g]]
+        apart[p] = 0.0
+        for q in range(p):
+            far = _between(rows, members[p], members[q])
+            apart[p] += far
+            apart[q] += far
+            pairs += far
+    groups.pairs[g] = pairs
 
 
 @_kernel
@@ -153,110 +162,123 @@ def _can_change(codes: Codes, members: Ints, out: int, into: int, asked: Asked) 
 
 
 @_kernel
-def _put(groups: Groups, i: int, h: int) -> None:
-    """Put row i into group h."""
-    g = groups.of[i]
-    if groups.head[g] == i:
-        groups.head[g] = groups.after[i]
-    else:
-        j = groups.head[g]
-        while groups.after[j] != i:
-            j = groups.after[j]
-        groups.after[j] = groups.after[i]
-    groups.after[i] = groups.head[h]
-    groups.head[h] = i
-    groups.of[i] = h
+def _put(groups: Groups, p: int, g: int, h: int) -> None:
+    """Put the row at place p of group g into group h."""
+    i = groups.members[g, p]
     groups.size[g] -= 1
+    groups.members[g, p] = groups.members[g, groups.size[g]]
+    groups.members[h, groups.size[h]] = i
     groups.size[h] += 1
+    groups.of[i] = h
 
 
 @_kernel
-def _best(
-    rows: Rows, groups: Groups, i: int, near: Ints, asked: Asked, room: Ints
-) -> tuple[int, int]:
-    """The group of one of the rows ``near`` to which row i best goes, and which row comes for it, or
-    -1; -1 and -1 where it best stays.
+def _step(rows: Rows, groups: Groups, g: int, h: int, asked: Asked, room: Floats) -> bool:
+    """Do what most brings two groups nearer, if anything does: a row of either goes to the other, or
+    two change places. ``room`` (LARGEST + 1, LARGEST + 1) is written over.
     """
-    g, gain = groups.of[i], _GAIN
-    goes, comes = -1, -1
-    own = _members(groups, g, room[0])
-    m, to_own, of_own = len(own), _to_all(rows, i, own), _of_pairs(rows, own)
-    for p in range(len(near)):
-        h = groups.of[near[p]]
-        seen = h == g or groups.size[h] > LARGEST
-        for q in range(p):
-            seen = seen or groups.of[near[q]] == h
-        if seen:
-            continue
-        other = _members(groups, h, room[1])
-        n, to_other = len(other), _to_all(rows, i, other)
-        if m > asked.least:
-            of_other = _of_pairs(rows, other)
-            less = of_own / m - (of_own - to_own) / (m - 1)
-            less += of_other / n - (of_other + to_other) / (n + 1)
-            if (
-                less > gain
-                and _can_change(rows.codes, own, i, -1, asked)
-                and _can_change(rows.codes, other, -1, i, asked)
-            ):
-                goes, comes, gain = h, -1, less
-        for j in other:
-            apart = _between(rows, i, j)
-            less = (to_own - _to_all(rows, j, own) + apart) / m
-            less += (_to_all(rows, j, other) - to_other + apart) / n
-            if (
-                less > gain
-                and _can_change(rows.codes, own, i, j, asked)
-                and _can_change(rows.codes, other, j, i, asked)
-            ):
-                goes, comes, gain = h, j, less
-    return goes, comes
+    m, n = groups.size[g], groups.size[h]
+    own, other = groups.members[g, :m], groups.members[h, :n]
+    to_own, to_other = np.zeros(n), np.zeros(m)
+    for p in range(m):
+        for q in range(n):
+            far = _between(rows, own[p], other[q])
+            room[p, q] = far
+            to_other[p] += far
+            to_own[q] += far
+    goes, comes, gain = -1, -1, _GAIN
+    of_own, of_other = groups.pairs[g], groups.pairs[h]
+    before = of_own / m + of_other / n
+    for p in range(-1, m):
+        for q in range(-1, n):
+            if p >= 0 and q >= 0:
+                less = (groups.apart[g, p] - to_own[q] + room[p, q]) / m
+                less += (groups.apart[h, q] - to_other[p] + room[p, q]) / n
+            elif p >= 0 and m > asked.least:
+                less = before - (of_own - groups.apart[g, p]) / (m - 1)
+                less -= (of_other + to_other[p]) / (n + 1)
+            elif q >= 0 and n > asked.least:
+                less = before - (of_other - groups.apart[h, q]) / (n - 1)
+                less -= (of_own + to_own[q]) / (m + 1)
+            else:
+                continue
+            if less > gain:
+                i, j = own[p] if p >= 0 else -1, other[q] if q >= 0 else -1
+                if _can_change(rows.codes, own, i, j, asked) and _can_change(
+                    rows.codes, other, j, i, asked
+                ):
+                    goes, comes, gain = p, q, less
+    if goes < 0 and comes < 0:
+        return False
+    if goes >= 0:
+        _put(groups, goes, g, h)
+    if comes >= 0:
+        _put(groups, comes, h, g)
+    _sum(rows, groups, g)
+    _sum(rows, groups, h)
+    return True
 
 
 @_kernel
-def _is_new(groups: Groups, i: int, near: Ints, changed: Ints, looked: int) -> bool:
-    """Whether the group of row i, or one of those of the rows ``near``, has ``changed`` after the
-    step in which the row was ``looked`` at.
-    """
-    new: bool = changed[groups.of[i]] > looked
-    for j in near:
-        new = new or changed[groups.of[j]] > looked
-    return new
+def _exchange(asked: Asked, rows: Rows, groups: Groups) -> None:
+    """Exchange rows between the groups of a block, until no two that are near gain by it."""
+    many = len(groups.size)
+    near, room = nearest(rows, NEAREST), np.empty((LARGEST + 1, LARGEST + 1))
+    step, changed = 0, np.zeros(many, np.int64)
+    looked = np.full((many, many), -1, np.int64)
+    """The step at which two groups were compared; again only if one has changed since."""
+    close, met, asks = np.empty(many, np.int64), np.full(many, -1, np.int64), 0
+    for _ in range(_ROUNDS):
+        before = step
+        for g in range(many):
+            some = 0
+            for p in range(groups.size[g]):
+                for j in near[groups.members[g, p]]:
+                    h = groups.of[j] if j >= 0 else g
+                    if h != g and met[h] != asks:
+                        met[h], close[some] = asks, h
+                        some += 1
+            asks += 1
+            for h in close[:some]:
+                if max(changed[g], changed[h]) <= looked[g, h]:
+                    continue
+                while max(groups.size[g], groups.size[h]) <= LARGEST and _step(
+                    rows, groups, g, h, asked, room
+                ):
+                    step += 1
+                    changed[g], changed[h] = step, step
+                looked[g, h], looked[h, g] = step, step
+        if step == before:
+            return
 
 
 @_kernel
-def exchange(asked: Asked, rows: Rows, groups: Groups, blocks: Ints, which: Ints) -> None:
-    """Exchange ``rows`` between the ``groups`` of each of the blocks ``which``, in place, so that
-    groups keep what is ``asked``.
+def exchange(
+    asked: Asked, rows: Rows, of: Ints, order: Ints, first: Ints, blocks: Ints, which: Ints
+) -> None:
+    """Exchange ``rows`` between groups, within each of the blocks ``which``, so that groups keep
+    what is ``asked``.
 
-    Block b has the groups ``blocks[b] .. blocks[b + 1] - 1``.
+    ``of`` (n,): the group of each row, changed in place; group g has the rows
+    ``order[first[g]:first[g + 1]]``, and block b the groups ``blocks[b] .. blocks[b + 1] - 1``.
     """
     for b in which:
-        n = groups.size[blocks[b] : blocks[b + 1]].sum()
-        block, largest = np.empty(n, np.int64), max(LARGEST, n)
-        room, place = np.empty((2, largest), np.int64), 0
-        for g in range(blocks[b], blocks[b + 1]):
-            members = _members(groups, g, room[0])
-            block[place : place + len(members)] = members
-            place += len(members)
-        block.sort()
-        near, many = np.empty((n, min(NEAREST, n - 1)), np.int64), np.empty(n, np.int64)
-        far, changed = np.empty(NEAREST, np.float64), np.zeros(len(groups.size), np.int64)
-        for p in range(n):
-            many[p] = _nearest(rows, block, block[p], near[p], far)
-        step, looked = 0, np.full(n, -1, np.int64)
-        for _ in range(_ROUNDS):
-            for p in range(n):
-                i, g = block[p], groups.of[block[p]]
-                close = near[p, : many[p]]
-                if groups.size[g] > LARGEST or not _is_new(groups, i, close, changed, looked[p]):
-                    continue
-                looked[p] = step
-                h, j = _best(rows, groups, i, close, asked, room)
-                if h < 0:
-                    continue
-                step += 1
-                changed[g], changed[h] = step, step
-                _put(groups, i, h)
-                if j >= 0:
-                    _put(groups, j, g)
+        begin, many, n = blocks[b], blocks[b + 1] - blocks[b], 0
+        size = first[begin + 1 : begin + many + 1] - first[begin : begin + many]
+        for g in range(many):
+            size[g] = size[g] if size[g] <= LARGEST else 0
+            n += size[g]
+        block, own = np.empty(n, np.int64), np.empty(n, np.int64)
+        shape = (many, LARGEST + 1)
+        groups = Groups(np.empty(shape, np.int64), size, np.empty(shape), np.empty(many), own)
+        i = 0
+        for g in range(many):
+            for p in range(size[g]):
+                block[i], own[i], groups.members[g, p] = order[first[begin + g] + p], g, i
+                i += 1
+        near = Rows(rows.codes[block], rows.at[block], rows.nodes[block], rows.steps)
+        for g in range(many):
+            _sum(near, groups, g)
+        _exchange(asked, near, groups)
+        for i in range(n):
+            of[block[i]] = begin + own[i]
