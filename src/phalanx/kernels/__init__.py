@@ -2,7 +2,7 @@
 """What the kernels of all methods share; the kernels themselves stand beside their methods.
 
 numba's compiler comes from here (``loading``), after ``cache`` has said where compiled kernels lie.
-``picking``: uniform integers; ``rule``: what a group must keep.
+``picking``: uniform integers; ``rule``: what a group must keep; ``sorting``: short runs in order.
 """
 
 from phalanx.kernels import cache as cache

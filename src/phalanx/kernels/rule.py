@@ -12,6 +12,7 @@ import numpy as np
 
 from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
+from phalanx.kernels.sorting import sort
 
 NONE: Final = 0
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
@@ -119,7 +120,7 @@ def diverse(
     if present < rule.l_num:
         return False
     ascending = frequencies[:present]
-    ascending.sort()
+    sort(ascending)
     tail = 0
     for i in range(present - rule.l_num + 1):
         tail += ascending[i]

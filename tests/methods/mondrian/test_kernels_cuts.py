@@ -323,3 +323,15 @@ def test_a_twin_that_forgets_one_side_is_told_apart() -> None:
     assert not principle(sensitive[2:])
     wrong = [[0, 1], [2, 3]]
     assert sets(cut(Mondrian(l=2), rows, values, sensitive)) != sets(wrong)
+
+
+@given(
+    st.lists(st.integers(0, 9) | st.integers(0, 2**31 - 3), min_size=1, max_size=200),
+    st.integers(0, 400),
+)
+def test_places_by_code_are_those_of_a_stable_sort(codes: list[int], room: int) -> None:
+    """Whether codes are counted, rows are few, or they are many with more codes than rows."""
+    column = np.array(codes, np.int32)
+    order = np.empty(len(codes), np.int32)
+    cutting.sort(column, min(codes), max(codes), np.empty(room, np.int32), order)
+    assert order.tolist() == np.argsort(column, kind="stable").tolist()

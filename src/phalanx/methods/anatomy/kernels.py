@@ -13,6 +13,7 @@ import numpy as np
 from phalanx.arrays import Ints
 from phalanx.kernels import njit
 from phalanx.kernels.picking import pick
+from phalanx.kernels.sorting import from_most
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -27,8 +28,9 @@ def bucketization(counts: Ints, order: Ints, size: int, draws: Ints) -> Ints:
     q, n = len(counts), len(order)
     bucket_of = np.empty(n, dtype=np.int64)
     first = np.zeros(q + 1, dtype=np.int64)
-    first[1:] = np.cumsum(counts)
-    ranked = np.argsort(-counts, kind="mergesort")
+    for value in range(q):
+        first[value + 1] = first[value] + counts[value]
+    ranked = from_most(counts)
     left = counts.copy()
     at_least = np.zeros(
         counts.max() + 2, dtype=np.int64

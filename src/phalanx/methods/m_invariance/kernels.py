@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.kernels import njit
+from phalanx.kernels.sorting import from_most
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -68,7 +69,7 @@ def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, par
     sets = np.zeros(len(members), dtype=np.int64)
     remaining = left.sum()
     inside = np.zeros(len(left), dtype=np.bool_)
-    for b in np.argsort(-members, kind="mergesort"):
+    for b in from_most(members):
         if parts > 0 and m * parts * left.max() <= remaining:
             break
         size = offsets[b + 1] - offsets[b]
@@ -123,10 +124,12 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
     betas = np.empty(total // m + 1, dtype=np.int64)
     chosen = np.empty(total, dtype=np.int64)
     iterations, written = 0, 0
-    order = np.argsort(-counts, kind="mergesort")
-    n = counts[order].copy()
+    order = from_most(counts)
+    n, size = np.empty_like(order), 0
+    for i in range(len(order)):
+        n[i] = counts[order[i]]
+        size += n[i] > 0
     merged_order, merged_n = order.copy(), n.copy()
-    size = np.count_nonzero(n)
     gamma = total
     while gamma > 0 and not (parts > 0 and m * parts * n[0] <= gamma):
         beta = m
@@ -146,7 +149,8 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
             alpha = min(alpha, least) if least > 0 else alpha
         alphas[iterations], betas[iterations] = alpha, beta
         iterations += 1
-        chosen[written : written + beta] = order[:beta]
+        for i in range(beta):
+            chosen[written + i] = order[i]
         written += beta
         gamma -= alpha * beta
         i, j, k = (
@@ -198,6 +202,13 @@ def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> In
     """
     by_code = counted_order(codes + 1, n_codes + 1)
     return by_code[counted_order(entries[by_code], n_entries)]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _copy(source: Ints, to: Ints) -> None:
+    """Element by element: numba takes long to compile an assignment of one array to another."""
+    for i in range(len(source)):
+        to[i] = source[i]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -258,12 +269,12 @@ def split(
         stack = np.empty((length + 1, 2), dtype=np.int64)
         stack[0, 0], stack[0, 1] = 0, length
         of_list = np.empty((length + 1, s), dtype=np.int64)
-        of_list[0] = own
+        _copy(own, of_list[0])
         depth, cut = 1, 0
         while depth > 0:
             depth -= 1
             begin, end = stack[depth, 0], stack[depth, 1]
-            own[:] = of_list[depth]
+            _copy(of_list[depth], own)
             n = end - begin
             if own.min() == n:
                 best_a, best_x = _scheme(rows, place, s, begin, end, low, high, perimeter)
@@ -303,11 +314,12 @@ def split(
                         rows[a, left + x * s] = moved[x]
             if best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin, begin + best_x
-                of_list[depth] = taken
+                _copy(taken, of_list[depth])
                 depth += 1
             if n - best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin + best_x, end
-                of_list[depth] = own - taken
+                for j in range(s):
+                    of_list[depth, j] = own[j] - taken[j]
                 depth += 1
         for a in range(d):
             for j in range(s):
@@ -467,5 +479,5 @@ def _with_counterfeits(
             cost = perimeter[x] + given * span
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
-                taken[:] = firsts[x]
+                _copy(firsts[x], taken)
     return best_a, best_x

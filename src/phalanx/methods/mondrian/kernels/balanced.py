@@ -166,7 +166,7 @@ def take(
         for i in range(waiting):
             keys[i] = column[left[i]]
         last = kth(keys, waiting, wanted, keys, room.counts)
-        equal = 0
+        equal = np.int64(0)
         for i in range(waiting):
             row = left[i]
             if column[row] < last:
@@ -175,7 +175,7 @@ def take(
             elif column[row] == last:
                 left[equal] = row
                 equal += 1
-        waiting = equal
+        waiting = int(equal)
         turn += 1
     for i in range(wanted):
         part_of[left[i]] = x
@@ -196,22 +196,21 @@ def divide(
         of = room.part_of[first : first + size]
         wanted = size // parts
         last = kth(column, size, max(wanted, 1), room.keys, room.counts)
-        below = 0
+        below, equal = np.int64(0), np.int64(0)
         for i in range(size):
             of[i] = np.int32(0) if column[i] < last else last_part
             below += column[i] < last
-        equal = 0
         for i in range(size):
             left[equal] = first + i
             equal += column[i] == last
-        take(codes, start, equal, wanted - below, by, 1, 0, room)
+        take(codes, start, equal, wanted - below, by, np.int64(1), np.int64(0), room)
         for x in range(1, last_part):
-            waiting = 0
+            waiting = np.int64(0)
             for i in range(size):
                 left[waiting] = first + i
                 waiting += of[i] == last_part
             wanted = size * (x + 1) // parts - size * x // parts
-            take(codes, start, waiting, wanted, by, 0, x, room)
+            take(codes, start, waiting, wanted, by, np.int64(0), x, room)
 
 
 @_kernel
@@ -297,7 +296,7 @@ def divide_best(
     codes, by, spread, part_of = places.codes, room.by, room.spread, room.part_of
     size, narrowest = end - start, np.inf
     part_of[:size] = 0
-    extent(places, start, end, 1, part_of, spread)
+    extent(places, start, end, np.int64(1), part_of, spread)
     if size <= LOOKED_AT:
         for q in range(len(spread)):
             if spread[q] <= 0:
@@ -307,7 +306,8 @@ def divide_best(
             total = extent(places, start, end, parts, part_of, room.spreads)
             if total < narrowest:
                 narrowest = total
-                room.best[:size] = part_of[:size]
+                for i in range(size):
+                    room.best[i] = part_of[i]
     if narrowest < np.inf:
         bring_together(codes, order, start, end, parts, room.best, room)
     else:
@@ -407,7 +407,7 @@ def holds_rule(sensitive: Codes, size: int, asked: Asked, room: Counts) -> bool:
     """Whether rows with these ``sensitive`` values may be a group under a rule; the largest share
     is that of a group of ``size`` rows.
     """
-    rule, counts, values, distinct = asked.rule, room.counts, room.values, 0
+    rule, counts, values, distinct = asked.rule, room.counts, room.values, np.int64(0)
     for v in sensitive:
         if counts[v] == 0:
             values[distinct] = v
@@ -451,8 +451,8 @@ def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, roo
 def may_be_group(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether all rows of ``order`` may be one group; the arguments are those of :func:`cut`."""
     room, held = _counts(shares, asked), held_by(order, shares, asked)
-    node_ratios(held[0], shares, room, 1)
-    return bool(_holds(order, held, len(order), shares, asked, room))
+    node_ratios(held[0], shares, room, np.int64(1))
+    return bool(_holds(order, held[:, 0:], len(order), shares, asked, room))
 
 
 @_kernel
@@ -491,7 +491,9 @@ def cut(
         np.empty(longest, np.int64),
     )
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
-    stack[: len(todo)] = todo
+    for i in range(len(todo)):
+        for j in range(3):
+            stack[i, j] = todo[i, j]
     waiting, left_over, turn = len(todo), 0, 0
     pending = np.empty((longest // max(least, 1) + 1 if grain > 0 else 0, 3), np.int64)
     while waiting > 0:
@@ -499,7 +501,8 @@ def cut(
         start, end, blocks = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
         size = end - start
         if size <= grain:
-            pending[left_over] = stack[waiting]
+            for j in range(3):
+                pending[left_over, j] = stack[waiting, j]
             left_over += 1
             continue
         turn += 1

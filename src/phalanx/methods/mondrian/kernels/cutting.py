@@ -35,6 +35,8 @@ _AFTER, _BEFORE, _THROUGH = range(3)
 """Ways to cut at a median: behind all rows that have it, before them, or so that both parts are
 equally large, whatever rows have it.
 """
+_FEW, _DIGIT = 64, 256
+"""Fewer rows are sorted one by one, more by digits of this base."""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -88,14 +90,21 @@ class Cut(NamedTuple):
 
 
 @_kernel
+def largest_domain(table: Table) -> int:
+    """The most codes of an attribute of the ``table``."""
+    most = 0
+    for a in range(len(table.offsets) - 1):
+        most = max(most, table.offsets[a + 1] - table.offsets[a])
+    return most
+
+
+@_kernel
 def nodes_of(table: Table, first: int, end: int, how: int, least: int, grain: int) -> Nodes:
     """The rows ``first .. end-1`` as one node that waits, to be cut as ``how`` says; ``grain``: see
     :class:`Nodes`.
     """
     d, n = len(table.offsets) - 1, end - first
-    domain = 64
-    for a in range(d):
-        domain = max(domain, table.offsets[a + 1] - table.offsets[a] + 1)
+    domain = max(64, largest_domain(table) + 1)
     stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = first, end
     state = np.zeros(8, np.int64)
@@ -261,6 +270,38 @@ def _divide(table: Table, start: int, stop: int, cut: Cut, wrong: Codes) -> None
 
 
 @_kernel
+def _by_digits(column: Codes, low: int, span: int, order: Codes) -> None:
+    """The same where there are more codes than rows: few rows one by one, many by one digit after
+    the other, the least first.
+    """
+    n = len(column)
+    if n < _FEW:
+        for i in range(n):
+            j = i
+            while j > 0 and column[order[j - 1]] > column[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+        return
+    places, moved, shift = np.empty(_DIGIT + 1, np.int64), np.empty(n, np.int32), 0
+    for i in range(n):
+        order[i] = i
+    while span >> shift > 0:
+        places[:] = 0
+        for i in range(n):
+            places[((column[i] - low >> shift) & (_DIGIT - 1)) + 1] += 1
+        for digit in range(_DIGIT):
+            places[digit + 1] += places[digit]
+        for i in range(n):
+            digit = (column[order[i]] - low >> shift) & (_DIGIT - 1)
+            moved[places[digit]] = order[i]
+            places[digit] += 1
+        for i in range(n):
+            order[i] = moved[i]
+        shift += 8
+
+
+@_kernel
 def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> None:
     """Write the places of a ``column``, whose codes are from ``low`` to ``high``, into ``order`` by
     their codes; equal ones keep their order.
@@ -269,12 +310,7 @@ def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> 
     """
     n, span = len(column), high - low
     if span + 2 > min(len(histogram), 2 * n + 64):
-        keys = np.empty(n, np.int64)
-        for i in range(n):
-            keys[i] = (np.int64(column[i]) << 32) | i
-        keys.sort()
-        for i in range(n):
-            order[i] = keys[i] & 0xFFFFFFFF
+        _by_digits(column, low, span, order)
         return
     histogram[: span + 2] = 0
     for v in column:
@@ -300,10 +336,12 @@ def _sort_all(table: Table, nodes: Nodes, start: int, stop: int, attribute: int)
         column = codes[c, start:stop]
         for i in range(n):
             moved[i] = column[order[i]]
-        column[:] = moved
+        for i in range(n):
+            column[i] = moved[i]
     for i in range(n):
         moved[i] = rows[start + order[i]]
-    rows[start:stop] = moved
+    for i in range(n):
+        rows[start + i] = moved[i]
 
 
 @_kernel

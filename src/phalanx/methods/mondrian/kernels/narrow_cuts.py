@@ -83,7 +83,8 @@ def _widen(
                 break
         left[i] += width
         i += 1
-    left[i:] += full
+    for behind in range(i, n):
+        left[behind] += full
     lo = hi = column[order[n - 1]]
     width, i = 0.0, n - 1
     while i > 0:
@@ -95,7 +96,8 @@ def _widen(
                 break
         right[i - 1] += width
         i -= 1
-    right[:i] += full
+    for before in range(i):
+        right[before] += full
 
 
 @_kernel

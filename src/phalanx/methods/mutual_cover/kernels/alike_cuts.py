@@ -25,6 +25,7 @@ from phalanx.methods.mondrian.kernels.cutting import (
     Cut,
     Nodes,
     Table,
+    largest_domain,
     make,
     next_node,
     nodes_of,
@@ -140,7 +141,7 @@ def cut(
     """
     n, d = end - first, len(table.offsets) - 1
     nodes: Nodes = nodes_of(table, first, end, STRICT, rule.k, grain)
-    counted = min(int(np.diff(table.offsets).max()), 4 * n) + 1
+    counted = min(largest_domain(table), 4 * n) + 1
     room = Room(
         np.empty(n, np.bool_),
         np.zeros((2, counted), np.int32),

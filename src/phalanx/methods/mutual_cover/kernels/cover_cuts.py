@@ -19,6 +19,7 @@ import numpy as np
 from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.rule import Rule
+from phalanx.kernels.sorting import sort
 from phalanx.methods.mondrian.kernels.cuts import count_here, forget_here, sides_keep, sides_of
 from phalanx.methods.mondrian.kernels.cutting import (
     LEFT_OVER,
@@ -26,6 +27,7 @@ from phalanx.methods.mondrian.kernels.cutting import (
     Cut,
     Nodes,
     Table,
+    largest_domain,
     make,
     next_median,
     next_node,
@@ -74,8 +76,8 @@ def in_order(column: Codes, side: Bools, histogram: Codes, domain: int, ordered:
             else:
                 right -= 1
                 ordered[right] = column[p]
-        ordered[:left].sort()
-        ordered[left:n].sort()
+        sort(ordered[:left])
+        sort(ordered[left:n])
         return left
     for p in range(n):
         histogram[0 if side[p] else 1, column[p]] += 1
@@ -116,7 +118,7 @@ def cut(window: int, table: Table, rule: Rule, first: int, end: int, grain: int)
     """
     sides, n = sides_of(rule), end - first
     nodes: Nodes = nodes_of(table, first, end, STRICT, rule.k, grain)
-    counted = min(int(np.diff(table.offsets).max()), 4 * n) + 1
+    counted = min(largest_domain(table), 4 * n) + 1
     room = Room(np.empty(n, np.bool_), np.zeros((2, counted), np.int32), np.empty(n, np.int32))
     while True:
         start, stop = next_node(table, nodes, rule.k)

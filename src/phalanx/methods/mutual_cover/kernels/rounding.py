@@ -183,7 +183,8 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
                 missing[i] = denominator - n[i].sum()
             least = missing.min()
             if least >= 0:
-                spread[:] = missing - least
+                for i in range(len(missing)):
+                    spread[i] = missing[i] - least
                 _fill(c, n, num, den, spread)
                 spread += least
                 if _fill(c, n, num, den, spread) == 0:

@@ -28,6 +28,7 @@ import numpy as np
 from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.rule import Rule
+from phalanx.kernels.sorting import sort
 from phalanx.methods.slicing.kernels.halves import Cells, Halves
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
@@ -241,7 +242,8 @@ def forget_bad(cells: Cells, halves: Halves, buckets: Buckets) -> None:
 def _grown(array: Any) -> Any:
     """A copy of twice the length."""
     longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
+    for i in range(len(array)):
+        longer[i] = array[i]
     return longer
 
 
@@ -325,7 +327,7 @@ def replace(start: int, halves: Halves, tuples: Tuples, buckets: Buckets, lists:
         e = following
     for half in range(2):
         b, number = (start if half == 0 else middle), halves.cells_met[half]
-        halves.met[half, :number].sort()
+        sort(halves.met[half, :number])
         buckets.held[b], buckets.rows[b] = number, halves.rows[half]
         for i in range(number):
             cell = halves.met[half, i]

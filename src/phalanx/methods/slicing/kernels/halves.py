@@ -140,7 +140,7 @@ def half_keeps(halves: Halves, half: int, cells: Cells, rule: Rule) -> bool:
         if size < 0:  # this q is judged
             continue
         among[half, q] = -size
-        distinct = 0
+        distinct = np.int64(0)
         for other in range(cells.first[q], cells.first[q + 1]):
             if times[half, other] > 0:
                 listed[distinct] = cells.s[other]
@@ -159,9 +159,9 @@ def half_keeps(halves: Halves, half: int, cells: Cells, rule: Rule) -> bool:
 @_kernel
 def keeps(lines: Codes, cells: Cells, rule: Rule) -> bool:
     """Whether rows keep the rule as one bucket; ``lines`` (m, n): their cells."""
-    n = lines.shape[1]
+    n, first = lines.shape[1], np.int64(0)
     nothing = np.empty(0, np.int32), np.empty(0, np.float64), np.empty(0, np.bool_)
     table = Table(lines, nothing[0], nothing[1], np.zeros(1, np.int64), nothing[2])
     halves = halves_of(cells, rule, np.zeros(0, np.int64))
-    count_halves(table, 0, n, Cut(0, len(cells.q), n, 0), cells, halves)  # all go left
-    return bool(half_keeps(halves, 0, cells, rule))
+    count_halves(table, first, n, Cut(0, len(cells.q), n, 0), cells, halves)  # all go left
+    return bool(half_keeps(halves, first, cells, rule))

@@ -61,15 +61,15 @@ def tuple_partition(
     Returns every pair of a tuple and a bucket that it matches: the tuple, the bucket's first place,
     and the weight of ``Lists``.
     """
-    n, c = len(table.rows), len(tuples.values)
+    n, c, first = len(table.rows), len(tuples.values), np.int64(0)
     widths = np.empty(max(c - 1, 0), np.int64)
     for j in range(len(widths)):
         widths[j] = tuples.values[j].max() + 1
     halves = halves_of(cells, rule, widths)
     over_all = c > 0
-    count_halves(table, 0, n, Cut(0, 2**31, n, 0), cells, halves)  # all go left
+    count_halves(table, first, n, Cut(0, 2**31, n, 0), cells, halves)  # all go left
     buckets, lists = one_bucket(n, cells, halves, tuples)
-    forget_halves(table, 0, n, cells, halves)
+    forget_halves(table, first, n, cells, halves)
     nodes = nodes_of(table, 0, n, how, rule.k, 0)  # line 1
     fewest = max(rule.k, -(-rule.l_num // max(rule.l_den, 1)))
     most = min(compared * fewest, n)
@@ -98,7 +98,9 @@ def tuple_partition(
                     lists = replace(start, halves, tuples, buckets, lists)
                 forget_bad(cells, halves, buckets)
             else:
-                holds = half_keeps(halves, 0, cells, rule) and half_keeps(halves, 1, cells, rule)
+                holds = True
+                for half in range(2):
+                    holds = holds and half_keeps(halves, half, cells, rule)
             forget_halves(table, start, stop, cells, halves)
             if holds:
                 make(table, nodes, start, stop, cut)  # line 6
