@@ -77,28 +77,24 @@ class Assigning:
         itself, drawn from all of a value. So all that is decided of a region follows from how often
         each value is held by its new rows, which no renaming within a signature changes.
         """
-        opened = Opened(signatures, members)
-        placed = [(s_minus[:0], s_minus[:0])]
-        waiting = [(WHOLE, s_minus)] if len(s_minus) else []
+        opened, codes = Opened(signatures, members), signatures.codes[s_minus]
+        here, regions = np.arange(len(s_minus)), regions.among(s_minus)
+        placed = [(here[:0], here[:0])]
+        waiting = [(WHOLE, here)] if len(here) else []
         while waiting:
             region, rows = waiting.pop()
-            unassigned = count(signatures.codes[rows], signatures.n_values)
+            unassigned = kernels.counted(codes, rows, signatures.n_values)
             sets = self.sets(unassigned, opened)
             offsets, values, _ = opened.table()
-            taken, entries, rest = take(
-                rows,
-                signatures.codes,
-                np.repeat(sets, np.diff(offsets)),
-                values,
-                signatures.n_values,
-            )
+            of_entries = np.repeat(sets, np.diff(offsets))
+            taken, entries, rest = take(rows, codes, of_entries, values, signatures.n_values)
             placed.append((taken, entries))
             if len(rest):
-                most = int(count(signatures.codes[rows[rest]], signatures.n_values).max())
-                parts = regions.cut(region, rows[rest], self.m * most)
-                waiting += [(2 * region + i, rows[rest[part]]) for i, part in enumerate(parts)]
+                most = int(kernels.counted(codes, rest, signatures.n_values).max())
+                parts = regions.cut(region, rest, self.m * most)
+                waiting += [(2 * region + i, rest[part]) for i, part in enumerate(parts)]
         all_rows, all_entries = (np.concatenate(each) for each in zip(*placed, strict=True))
-        return signatures.extended(opened), all_rows, all_entries
+        return signatures.extended(opened), s_minus[all_rows], all_entries
 
     def sets(self, left: Ints, opened: Opened) -> Ints:
         """How many whole sets of a region's new rows each signature takes, shape (q,).
@@ -131,21 +127,17 @@ def count(codes: Ints, n: int) -> Ints:
 def take(
     rows: Ints, codes: Ints, counts: Ints, values: Ints, n_values: int
 ) -> tuple[Ints, Ints, Ints]:
-    """The first rows of each value, so many as entries ask for, and their entries; and the places
-    of the others.
+    """The first rows of each value, so many as entries ask for, and their entries; and the other
+    rows.
 
     ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (e,): how
     many rows each entry takes, of its value in ``values`` (e,).
     """
-    codes = codes[rows]
-    by_value = kernels.counted_order(codes, n_values)
-    own_counts = count(codes, n_values)
-    rank = np.arange(len(rows)) - np.repeat(np.cumsum(own_counts) - own_counts, own_counts)
     some = np.flatnonzero(counts)
     asked = np.bincount(values[some], weights=counts[some], minlength=n_values).astype(np.int64)
-    first = rank < asked[codes[by_value]]
     entries = some[np.argsort(values[some], kind="stable")]
-    return rows[by_value[first]], np.repeat(entries, counts[entries]), np.sort(by_value[~first])
+    taken, rest = kernels.first_of_each(codes, rows, asked)
+    return taken, np.repeat(entries, counts[entries]), rest
 
 
 __all__ = ["Assigning", "automatic", "count", "of_newcomers", "take"]

@@ -8,7 +8,7 @@ belong to signature b, one per value.
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.sorting import from_most
 
@@ -68,6 +68,8 @@ def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, par
     """
     sets = np.zeros(len(members), dtype=np.int64)
     remaining = left.sum()
+    if parts > 0 and m * parts * left.max() <= remaining:
+        return sets
     inside = np.zeros(len(left), dtype=np.bool_)
     for b in from_most(members):
         if parts > 0 and m * parts * left.max() <= remaining:
@@ -174,6 +176,39 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
         order, merged_order = merged_order, order
         n, merged_n = merged_n, n
     return alphas[:iterations], betas[:iterations], chosen[:written]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def counted(codes: Ints | Codes, rows: Ints, n_codes: int) -> Ints:
+    """How many of ``rows`` (r,) have each of the ``codes`` (n,), whole numbers from 0 to ``n_codes
+    - 1``; shape (n_codes,).
+    """
+    counts = np.zeros(n_codes, dtype=np.int64)
+    for row in rows:
+        counts[codes[row]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def first_of_each(codes: Ints, rows: Ints, asked: Ints) -> tuple[Ints, Ints]:
+    """The first ``asked`` (q,) of ``rows`` (r,) with each of the ``codes`` (n,), by code; and all
+    others. Both as they stand; no more are asked than there are.
+    """
+    place = np.zeros(len(asked), dtype=np.int64)
+    for code in range(1, len(asked)):
+        place[code] = place[code - 1] + asked[code - 1]
+    left, taken = asked.copy(), np.empty(asked.sum(), dtype=np.int64)
+    rest, others = np.empty(len(rows) - len(taken), dtype=np.int64), 0
+    for row in rows:
+        code = codes[row]
+        if left[code] > 0:
+            taken[place[code]] = row
+            place[code] += 1
+            left[code] -= 1
+        else:
+            rest[others] = row
+            others += 1
+    return taken, rest
 
 
 @njit(cache=True, nogil=True, fastmath=False)

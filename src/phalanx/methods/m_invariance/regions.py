@@ -7,16 +7,17 @@ those who are passed on to its parts; whether it is cut, and who is passed on, i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import kernels
 
 Cut = tuple[str, float | None, list[str | None]]
 
@@ -37,6 +38,11 @@ class Regions:
     values of the first part.
     """
     added: list[tuple[int, str, float | None, str | None]] = field(default_factory=list)
+    codes: Mapping[str, Codes] = field(init=False)
+    """Of the rows that are cut, by attribute."""
+
+    def __post_init__(self) -> None:
+        self.codes = {name: each.codes for name, each in self.microdata.columns.items()}
 
     @classmethod
     def recall(cls, microdata: Microdata, memory: Memory) -> "Regions":
@@ -46,6 +52,14 @@ class Regions:
         for region, attribute, below, value in table.iter_rows() if table is not None else ():
             cuts.setdefault(region, (attribute, below, []))[2].append(value)
         return cls(microdata=microdata, cuts=cuts)
+
+    def among(self, rows: Ints) -> "Regions":
+        """The same regions, of ``rows`` (n,), which are numbered as they stand there: to go through
+        them in order is to go along memory. What is added is added to both.
+        """
+        regions = replace(self)
+        regions.codes = {name: codes[rows] for name, codes in self.codes.items()}
+        return regions
 
     def cut(self, region: int, rows: Ints, least: int) -> tuple[Ints, Ints]:
         """Cut ``rows`` (r,), in random order, in two parts of at least ``least`` rows: their
@@ -59,7 +73,7 @@ class Regions:
         attribute, below, values = self.cuts[region]
         column = self.microdata.columns[attribute]
         second = _second(column.domain, below, values)
-        codes = column.codes[rows].astype(np.int64)
+        codes = self.codes[attribute][rows]
         in_second = second[codes]
         first = len(rows) - int(in_second.sum())
         place = min(max(first, least), len(rows) - least)
@@ -93,7 +107,7 @@ class Regions:
         for attribute, column in zip(
             self.microdata.schema.quasi, self.microdata.quasi, strict=True
         ):
-            counts = np.bincount(column.codes[rows], minlength=len(column.domain)).astype(np.int64)
+            counts = kernels.counted(self.codes[attribute], rows, len(column.domain))
             before = np.cumsum(counts)[:-1]
             middle = int(np.argmin(np.abs(2 * before - len(rows)))) + 1 if len(before) else 0
             positions = column.domain.normalised
