@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from phalanx import GlobalGuarantee, Intersection, MInvariance, Series, verify
-from phalanx.engines import choosing, lasting
+from phalanx.engines import choosing, lasting, out_of_core
 from phalanx.engines.lasting import Belonging
 from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
 from phalanx.ledger import Ledger
@@ -86,6 +86,20 @@ def test_a_series_in_parts_is_a_series(tmp_path, method):
         if verdict.result != "not checked":
             assert of_the_whole[verdict.name] == verdict.worst
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s-1", "s-2", "s-3"]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_series_with_as_many_parts_as_may_be_goes_on(tmp_path, monkeypatch):
+    """Persons of whom some stay in as many parts as are new cells are no more parts."""
+    first, second, _ = tables()
+    parts = len(published(tmp_path, GlobalGuarantee(l=3), [first])[0].manifest.parts)
+    monkeypatch.setattr(out_of_core, "_MOST_PARTS", parts - 1)
+    with pytest.raises(MethodError, match=f"{parts} parts, and {parts - 1} are the most"):
+        published(tmp_path, GlobalGuarantee(l=3), [second])
+    monkeypatch.setattr(out_of_core, "_MOST_PARTS", parts)
+    (made,) = published(tmp_path, GlobalGuarantee(l=3), [second])
+    assert made.manifest.number == 2
+    assert len(made.manifest.parts) == parts
 
 
 @pytest.mark.usefixtures("small")

@@ -323,7 +323,7 @@ class Followed:
             part_of_row = belonging.parts(name)
             new = cells.root.end
             end = new + (0 if lasting is None else max(lasting.parts) + 1)
-            divided.check_count(end)
+            divided.check_count(max(new, end - new - 1))
             files = [opened.enter_context(TemporaryFile(dir=self.place)) for _ in range(end)]
             counts = route(self._numbered(cells, part_of_row, new), files)
             least = max(1, divided.least)

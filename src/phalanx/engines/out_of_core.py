@@ -30,8 +30,10 @@ from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
 from phalanx.randomness import Randomness
 
-_MOST_PARTS: Final = 500
-"""So many files are written at once."""
+_MOST_PARTS: Final = 480
+"""So many files are written at once, and as many again where persons stay in parts: below the 1,024
+that a process may usually open.
+"""
 _AT_ONCE: Final = 1 << 17
 """So many rows are counted at a time, where as many fit."""
 _SMALL: Final = 8
