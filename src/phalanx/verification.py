@@ -5,7 +5,7 @@ table.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from phalanx.errors import LedgerError, PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
+from phalanx.guarantees.staying import in_turn
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
@@ -112,7 +113,7 @@ def verify(
     """
     originals = as_tables(originals)
     with ExitStack() as rooms:
-        each = rooms.enter_context(_where(engine, spark_master))
+        each, beside = rooms.enter_context(_where(engine, spark_master))
         given = read_releases(releases, each)
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = (
@@ -128,12 +129,20 @@ def verify(
             else (Evidence.of([release.evidence for release in given]), [])
         )
         return Verification(
-            [*verify_releases(read, evidence, allow_seeded=allow_seeded, each=each), *recorded]
+            [
+                *verify_releases(
+                    read, evidence, allow_seeded=allow_seeded, each=each, beside=beside
+                ),
+                *recorded,
+            ]
         )
 
 
-def _where(engine: str | None, master: str | None) -> AbstractContextManager[Any]:
-    """What calls a function with each number of a part or a file; PlanError where nothing does."""
+@contextmanager
+def _where(engine: str | None, master: str | None) -> Iterator[tuple[Any, Any]]:
+    """What calls a function with each number of a part or a file, and what does with what lies beside
+    it; PlanError where nothing does.
+    """
     if engine not in (None, "local", "spark"):
         raise PlanError(
             f"the engine is {engine!r}, and a check runs on local or on spark; name one of these."
@@ -144,10 +153,12 @@ def _where(engine: str | None, master: str | None) -> AbstractContextManager[Any
                 "spark_master says where Spark runs, and the engine is another; set engine ="
                 " 'spark', or leave it out."
             )
-        return nullcontext(map)
-    from phalanx.engines.spark.calling import workers
+        yield map, in_turn
+        return
+    from phalanx.engines.spark.checking import workers
 
-    return workers(master)
+    with workers(master) as spark:
+        yield spark.each, spark.beside
 
 
 def verify_table(

@@ -251,6 +251,12 @@ for number in range(3):
         (here / f"t{number}.parquet").replace(here / "t.parquet")
         publish(name, method, seed=None, memory_limit=4 * MEMORY, spark_master=None)
         (here / "t.parquet").replace(here / f"t{number}.parquet")
+import json
+from phalanx import verify
+for name in ("m", "g"):
+    paths = [here / "out" / f"{name}-{number}" for number in (1, 2, 3)]
+    checked = verify(paths, ledger=f"sqlite:///{here}/{name}.db", engine="spark")
+    (here / f"{name}.json").write_text(json.dumps(checked.to_json()))
 """
 
 
@@ -271,6 +277,8 @@ def test_persons_are_followed_from_release_to_release(tmp_path):
         checked = verify(paths, ledger=f"sqlite:///{tmp_path}/{name}.db")
         assert checked.holds
         assert "release 3: persons and parts" in {v.name for v in checked.checks}
+        said = json.loads((tmp_path / f"{name}.json").read_text())
+        assert said == checked.to_json()
         assert verify(
             paths, ledger=f"sqlite:///{tmp_path}/{name}.db", originals=given, identifier="who"
         ).holds

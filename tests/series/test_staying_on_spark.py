@@ -5,10 +5,12 @@ pretends to be Spark's; ``test_on_spark`` has the real one.
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from phalanx import GlobalGuarantee, MInvariance, Series, verify
-from phalanx.engines.spark import persons
+from phalanx.engines.spark import checking, persons
+from phalanx.engines.spark.faults import WorkerFault
 from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
 from phalanx.ledger import Ledger
 from phalanx.release.folder import Release
@@ -96,6 +98,53 @@ def test_the_same_is_checked_as_out_of_core_and_either_goes_on(tmp_path, monkeyp
     assert verify([each.path for each in made], ledger=url(tmp_path)).holds
     with pytest.raises(PlanError, match="is not how the series began"):
         series(tmp_path, method, engine="local").publish(tmp_path / "t0.parquet")
+
+
+@pytest.mark.parametrize("at_once", [1, 20_000, None])
+def test_a_check_in_workers_says_the_same(tmp_path, monkeypatch, spark, at_once):
+    """Of persons, too, whether parts go to the workers one by one, some at a time or all at once;
+    without a ledger each release is looked at by itself.
+    """
+    paths = [each.path for each in published(tmp_path, MInvariance(m=3), tables())]
+    if at_once is not None:
+        monkeypatch.setattr(checking, "_AT_ONCE", at_once)
+    waves, made = [], spark.createDataFrame
+    monkeypatch.setattr(spark, "createDataFrame", lambda table: waves.append(table) or made(table))
+    for evidence in ({"ledger": url(tmp_path)}, {}):
+        here = verify(paths, **evidence)
+        there = verify(paths, **evidence, engine="spark")
+        assert there.to_json() == here.to_json()
+    parts = len(Release.read(paths[0]).manifest.parts)
+    assert len(waves) == {1: parts + 1, None: 2}.get(at_once, len(waves)) > 1
+    turns = [table["turn"].to_pylist() for table in waves]
+    assert len(turns[0]) == {1: 3, None: 3 * parts}.get(at_once, len(turns[0]))
+
+
+def test_what_lies_beside_a_part_is_that_of_the_part(tmp_path, monkeypatch, spark):
+    """Power: workers that are given the persons of another part find that these are not its own; and
+    sealed bytes open at their own place alone.
+    """
+    paths = [each.path for each in published(tmp_path, GlobalGuarantee(l=3), tables()[:1])]
+    made = spark.createDataFrame
+
+    def exchanged(table):
+        at = table["at"].to_pylist()
+        return made(table.set_column(0, "at", pa.array([at[1], at[0], *at[2:]])))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(spark, "createDataFrame", exchanged)
+        with pytest.raises(WorkerFault, match="WorkerFault in checking"):
+            verify(paths, ledger=url(tmp_path), engine="spark")
+    sealed = checking.Workers._sealed
+    seen = []
+
+    def of_another(workers, table, at, turn):
+        seen.append(table)
+        return sealed(workers, seen[-2] if len(seen) > 1 else table, at, turn)
+
+    monkeypatch.setattr(checking.Workers, "_sealed", of_another)
+    found = verify(paths, ledger=url(tmp_path), engine="spark")
+    assert not found.holds
 
 
 def test_a_task_that_is_run_twice_in_any_order_gives_the_same(tmp_path, monkeypatch):

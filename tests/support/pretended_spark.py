@@ -4,6 +4,7 @@ frame is partitions of record batches, read in any order, each as often as it is
 """
 
 import json
+import pickle
 import sys
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -11,7 +12,15 @@ from types import SimpleNamespace
 import polars as pl
 import pyarrow as pa
 
-from phalanx.engines.spark import counting, following, persons, running, tasks
+from phalanx.engines.spark import (
+    calling,
+    checking,
+    counting,
+    following,
+    persons,
+    running,
+    tasks,
+)
 from phalanx.engines.spark.faults import raise_told
 from phalanx.engines.spark.running import OnSpark, Running
 
@@ -97,11 +106,14 @@ class Pretended:
         )
         stubs = SimpleNamespace(StorageLevel=SimpleNamespace(DISK_ONLY=None))
         monkeypatch.setitem(sys.modules, "pyspark", stubs)
+        pickles = SimpleNamespace(CPickleSerializer=lambda: pickle)
+        monkeypatch.setitem(sys.modules, "pyspark.serializers", pickles)
+        monkeypatch.setattr(checking, "session", lambda *_: nullcontext(self))
         monkeypatch.setattr("phalanx.engines.choosing.require_extra", lambda *_: None)
         monkeypatch.setattr(tasks, "place_of_worker", lambda: self.place)
-        for module in (counting, following, running):
+        for module in (calling, counting, following, running):
             monkeypatch.setattr(module, "silenced", lambda: None)
-        for module in (counting, following):
+        for module in (checking, counting, following):
             monkeypatch.setattr(module, "by_group", lambda work, _: work)
             monkeypatch.setattr(module, "stage", lambda *_: nullcontext())
         monkeypatch.setattr(Running, "read", lambda at, columns: at.frame(columns))
@@ -118,6 +130,9 @@ class Pretended:
             return [[pa.RecordBatch.from_pydict({"id": [turn]})] for turn in range(first, end)]
 
         return Frame(self, turns)
+
+    def createDataFrame(self, table):
+        return Frame(self, lambda: [[batch] for batch in table.to_batches()])
 
     def running(self):
         @contextmanager

@@ -3,12 +3,14 @@
 since each person stays in one, which is checked, too.
 
 A part of all releases is then a series by itself, and what holds of all persons of every part holds
-of all persons. One part of all releases is in memory at a time.
+of all persons. One part of all releases is in memory at a time, of whoever looks at it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
 
 import polars as pl
 
@@ -17,11 +19,44 @@ from phalanx.guarantees.base import Followed, Guarantee, Verdict
 from phalanx.guarantees.parts import Worst
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
 from phalanx.release.part import Part
+
+T = TypeVar("T")
+Beside = Sequence[pl.DataFrame | None]
+"""The tables that lie beside one part."""
 
 NAME: Final = "persons and parts"
 _ROOM: Final = 1 << 27
 """Bytes that may be taken to compare persons of several parts."""
+
+
+class EachBeside(Protocol):
+    """Calls a function with each number from 0 and what lies beside it, and gives what it returned,
+    in their order.
+    """
+
+    def __call__(
+        self, work: Callable[[int, Beside], T], tables: Iterable[Beside], /
+    ) -> Iterable[T]: ...
+
+
+def in_turn(work: Callable[[int, Beside], T], tables: Iterable[Beside]) -> Iterator[T]:
+    """One after the other, here.
+
+    Parameters
+    ----------
+    work : Callable[[int, Beside], T]
+        What is called.
+    tables : Iterable[Beside]
+        What lies beside each number.
+
+    Returns
+    -------
+    Iterator[T]
+        What it gave.
+    """
+    return (work(number, beside) for number, beside in enumerate(tables))
 
 
 def persons_and_parts(twice: int, persons: int) -> Verdict:
@@ -57,9 +92,6 @@ class _Place:
     known: Mapping[int, pl.DataFrame] | None
     """Who is in which group of the release, by part; None where it is not known."""
 
-    def read(self) -> Part:
-        return Part.read_part(self.release.path, self.release.manifest, self.at)
-
     def groups(self) -> pl.DataFrame | None:
         """Who is in which of the part's groups, as they are numbered in the release."""
         return None if self.known is None else self.known[self.part]
@@ -70,6 +102,7 @@ def followed_in_parts(
     series: Sequence[Release],
     evidence: Evidence,
     unfit: Callable[[Guarantee, Release], list[Verdict]],
+    each: EachBeside = in_turn,
 ) -> Mapping[int, list[Verdict]]:
     """What is found of each release of a series, of which all are in parts.
 
@@ -84,6 +117,8 @@ def followed_in_parts(
     unfit : Callable[[Guarantee, Release], list[Verdict]]
         Why the promise does not hold of a release of this form, whatever is in it; nothing where
         it may.
+    each : EachBeside, optional
+        Looks at the parts: here, or where it may.
 
     Returns
     -------
@@ -105,25 +140,47 @@ def followed_in_parts(
     worst = {release.number: Worst() for release in series}
     rows, seen = sum(release.manifest.rows for release in series), 0
     with Repeated(rows, _ROOM) as repeated:
-        for places in of_parts.values():
-            groups = [place.groups() for place in places]
-            checked = _of_part(guarantee, [place.read() for place in places], groups, unfit)
+
+        def everybody() -> Iterator[Beside]:
+            nonlocal seen
+            for places in of_parts.values():
+                groups = [place.groups() for place in places]
+                if persons := [mapping["person"] for mapping in groups if mapping is not None]:
+                    distinct = pl.concat(persons).unique()
+                    repeated.see(distinct)
+                    seen += len(distinct)
+                yield groups
+
+        files = [
+            [(place.release.path, place.release.manifest, place.at) for place in places]
+            for places in of_parts.values()
+        ]
+        looked = each(partial(_looked, guarantee, files, unfit), everybody())
+        for places, checked in zip(of_parts.values(), looked, strict=True):
             for place, verdicts in zip(places, checked, strict=True):
                 worst[place.release.number].add(verdicts, place.at)
-            if persons := [mapping["person"] for mapping in groups if mapping is not None]:
-                distinct = pl.concat(persons).unique()
-                repeated.see(distinct)
-                seen += len(distinct)
         of_release = {r.number: worst[r.number].verdicts(len(r.manifest.parts)) for r in series}
         if evidence.parted:
             of_release[series[-1].number].append(persons_and_parts(repeated.twice(), seen))
     return of_release
 
 
+def _looked(
+    guarantee: Guarantee,
+    files: Sequence[Sequence[tuple[Path, Manifest, int]]],
+    unfit: Callable[[Guarantee, Release], list[Verdict]],
+    number: int,
+    groups: Beside,
+) -> list[list[Verdict]]:
+    """What is found of the part of this number, whose files are read where this runs."""
+    parts = [Part.read_part(path, manifest, at) for path, manifest, at in files[number]]
+    return _of_part(guarantee, parts, groups, unfit)
+
+
 def _of_part(
     guarantee: Guarantee,
     parts: Sequence[Part],
-    groups: Sequence[pl.DataFrame | None],
+    groups: Beside,
     unfit: Callable[[Guarantee, Release], list[Verdict]],
 ) -> list[list[Verdict]]:
     """What is found of one part in each release that it has rows in."""

@@ -13,7 +13,7 @@ from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.registry import from_parameters
-from phalanx.guarantees.staying import followed_in_parts
+from phalanx.guarantees.staying import EachBeside, followed_in_parts, in_turn
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
@@ -37,13 +37,15 @@ def verify(
     allow_seeded: bool = False,
     only_last: bool = False,
     each: EachPart = map,
+    beside: EachBeside = in_turn,
 ) -> list[Verdict]:
     """Check every release: that it is consistent, and that it keeps each promise of its manifest,
     given those before it.
 
     ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with
     a seed; ``only_last`` checks the last one alone, against those before it; ``each`` looks at the parts of a
-    release that has some, one after the other or wherever it may. All hold where
+    release that has some, one after the other or wherever it may, ``beside`` at those of all releases
+    with the persons in them. All hold where
     ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
     """
     series = sorted(releases, key=lambda release: release.number)
@@ -57,7 +59,7 @@ def verify(
             checks = _in_parts(release, series, each, allow_seeded=allow_seeded)
             for public in release.manifest.guarantees:
                 if not _of_each_group(public):
-                    checks += _over_parts(public, release, series, evidence, followed)
+                    checks += _over_parts(public, release, series, evidence, (followed, beside))
         else:
             whole = None if only_last else (series, passes)
             promised = release.manifest.guarantees
@@ -114,7 +116,7 @@ def _over_parts(
     release: Release,
     series: Sequence[Release],
     evidence: Evidence | None,
-    followed: Followings,
+    following: tuple[Followings, EachBeside],
 ) -> list[Verdict]:
     """The check of a promise that is not about every group by itself: part by part where it is about
     every person, and all releases are in parts in which they stay; else of the whole release, which
@@ -123,9 +125,9 @@ def _over_parts(
     given = evidence or Evidence()
     guarantee, whole = from_parameters(public), given.groups or given.microdata
     if not whole and _of_each_person(guarantee) and all(each.manifest.parts for each in series):
-        key = json.dumps(public, sort_keys=True)
+        key, (followed, beside) = json.dumps(public, sort_keys=True), following
         if key not in followed:
-            followed[key] = followed_in_parts(guarantee, series, given, _unfit)
+            followed[key] = followed_in_parts(guarantee, series, given, _unfit, beside)
         return followed[key][release.number]
     earlier = [before for before in series if before.number < release.number]
     read = Release.read(release.path)

@@ -4,6 +4,7 @@ processes that Spark starts, and no row comes to the one that publishes.
 
 ``session``: a Spark that is private and silent; ``tasks``: what its workers do; ``records``: what they
 are told and tell; ``faults``: how they say that they cannot; ``calling``: a function called in them;
-``running``: the stages, one after the other; ``following``, ``persons``: the same where persons are
+``checking``: a
+check in them; ``running``: the stages, one after the other; ``following``, ``persons``: the same where persons are
 followed; ``counting``: of a table that is counted.
 """

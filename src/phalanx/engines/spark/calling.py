@@ -3,16 +3,13 @@
 runs there: its name, its silence, and how it fails.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from phalanx.engines.spark.faults import ANY, WorkerFault, raise_told, told
-from phalanx.engines.spark.records import record
-from phalanx.engines.spark.session import session
+from phalanx.engines.spark.records import record, schema_of
 from phalanx.errors import PhalanxError, PlanError, ReleaseError, SourceError
 
 if TYPE_CHECKING:
@@ -24,44 +21,6 @@ T = TypeVar("T")
 CALLED: Final = "at long, result binary, fault string"
 _DESCRIPTION: Final = "spark.job.description"
 """What Spark calls a job by, on its pages and in its records."""
-
-
-class Each(Protocol):
-    """Calls a function with every number, and gives what it returned, in their order."""
-
-    def __call__(self, work: Callable[[int], T], numbers: Iterable[int], /) -> Iterable[T]: ...
-
-
-@contextmanager
-def workers(master: str | None) -> Iterator[Each]:
-    """The workers of Spark, for functions that look at files which all of them see under the same
-    path.
-
-    Parameters
-    ----------
-    master : str, optional
-        Where Spark runs; by default in the session that is active, or on all processors here.
-
-    Yields
-    ------
-    Each
-        Calls a function there.
-
-    Raises
-    ------
-    ExtraError, PlanError
-        As ``session`` does.
-    """
-    with (
-        tempfile.TemporaryDirectory() as place,
-        session(Path(place), master) as spark,
-        refusing_spark("it was not checked"),
-    ):
-
-        def each(work: Callable[[int], T], numbers: Iterable[int]) -> Iterable[T]:
-            return call_each(spark, partial(there, Path.cwd(), work), numbers, "check")
-
-        yield each
 
 
 def there(folder: Path, work: Callable[[int], T], number: int) -> T:
@@ -102,8 +61,6 @@ def call_each(
     PhalanxError
         What it raised of the first number of which it raised anything.
     """
-    from pyspark.serializers import CPickleSerializer
-
     asked = list(numbers)
 
     def there(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
@@ -114,14 +71,41 @@ def call_each(
     turns = spark.range(0, len(asked), 1, max(1, len(asked)))
     with stage(spark, name):
         records = turns.mapInArrow(there, CALLED).collect()
+    return results_of(records, range(len(asked)))
+
+
+def results_of(records: Iterable[Any], turns: Sequence[int]) -> list[Any]:
+    """What was given in each of some turns, in their order.
+
+    Parameters
+    ----------
+    records : Iterable[Row]
+        As ``CALLED`` says, in any order.
+    turns : Sequence[int]
+        The turns.
+
+    Returns
+    -------
+    list[Any]
+        What was given.
+
+    Raises
+    ------
+    PhalanxError
+        What was raised in the first turn in which anything was.
+    WorkerFault
+        Where a turn is missing.
+    """
+    from pyspark.serializers import CPickleSerializer
+
     of_turn = {each["at"]: each for each in records}
-    if of_turn.keys() != set(range(len(asked))):
+    if of_turn.keys() != set(turns):
         raise WorkerFault("calls were lost")
-    for at in range(len(asked)):
+    for at in turns:
         if fault := of_turn[at]["fault"]:
             raise_told(fault)
     results = CPickleSerializer()
-    return [results.loads(of_turn[at]["result"]) for at in range(len(asked))]
+    return [results.loads(of_turn[at]["result"]) for at in turns]
 
 
 def called(
@@ -137,6 +121,24 @@ def called(
                 yield record(CALLED, at, results.dumps(work(asked[at])), None)
             except ANY as error:
                 yield record(CALLED, at, None, told(error))
+
+
+def by_group(work: Callable[[Iterable[Any]], Iterator[Any]], gives: str) -> Callable[[Any], Any]:
+    """Work on the rows of a group, which gives records of a schema, in the form that this PySpark
+    takes: some rows at a time, or, before 4.1, all of a group at once.
+    """
+    import pyarrow as pa
+    import pyspark
+
+    def whole(table: pa.Table) -> pa.Table:
+        silenced()
+        return pa.Table.from_batches(work(table.to_batches()), schema_of(gives))
+
+    def by_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        silenced()
+        return work(batches)
+
+    return by_batches if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else whole
 
 
 def silenced() -> None:

@@ -22,10 +22,10 @@ from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells
 from phalanx.engines.regions import Region
 from phalanx.engines.spark import persons, tasks
-from phalanx.engines.spark.calling import silenced, stage
+from phalanx.engines.spark.calling import by_group, silenced, stage
 from phalanx.engines.spark.faults import ANY, raise_told, told
 from phalanx.engines.spark.records import record
-from phalanx.engines.spark.running import Running, by_group
+from phalanx.engines.spark.running import Running
 from phalanx.methods.base import Summing
 from phalanx.randomness import Randomness, Shared, Stream
 

@@ -15,9 +15,9 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import twice_in
 from phalanx.engines.lasting import Lasting, check_fits, typed
 from phalanx.engines.spark import persons, tasks
-from phalanx.engines.spark.calling import silenced, stage
+from phalanx.engines.spark.calling import by_group, silenced, stage
 from phalanx.engines.spark.faults import raise_told
-from phalanx.engines.spark.running import Running, by_group, check_count
+from phalanx.engines.spark.running import Running, check_count
 from phalanx.randomness import Randomness
 
 if TYPE_CHECKING:

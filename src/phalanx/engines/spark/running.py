@@ -21,9 +21,8 @@ from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells, sampled_share
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
-from phalanx.engines.spark.calling import call_each, refusing_spark, silenced, stage
+from phalanx.engines.spark.calling import by_group, call_each, refusing_spark, silenced, stage
 from phalanx.engines.spark.faults import WorkerFault, raise_told
-from phalanx.engines.spark.records import schema_of
 from phalanx.engines.spark.session import session
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division, Method, Settling
@@ -418,24 +417,6 @@ def check_count(cells: int) -> None:
             f"the table would be published in {cells:,} cells, and {MOST:,} are the most; give"
             " workers more memory."
         )
-
-
-def by_group(work: Callable[[Iterable[Any]], Iterator[Any]], gives: str) -> Callable[[Any], Any]:
-    """Work on the rows of a group, which gives records of a schema, in the form that this PySpark
-    takes: some rows at a time, or, before 4.1, all of a group at once.
-    """
-    import pyarrow as pa
-    import pyspark
-
-    def whole(table: pa.Table) -> pa.Table:
-        silenced()
-        return pa.Table.from_batches(work(table.to_batches()), schema_of(gives))
-
-    def by_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        silenced()
-        return work(batches)
-
-    return by_batches if tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1) else whole
 
 
 def _read(spark: "SparkSession", source: Any) -> "DataFrame":
