@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import m_invariance as naive
+from phalanx.kernels.sorting import from_most
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.method import largest_eligible
+from phalanx.methods.m_invariance.signatures import Growing
 
 counts = st.lists(st.integers(0, 12), min_size=2, max_size=7)
 ms = st.integers(2, 4)
@@ -140,6 +142,16 @@ def test_balancing_takes_one_tuple_at_a_time(case):
     assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
 
 
+def entering(offsets, values, members, left, m, parts):
+    """How many sets enter each signature, also those that none enters."""
+    order = from_most(members)
+    places, taken = kernels.entering(offsets, values, order, left, m, parts)
+    assert (taken > 0).all() and len(set(places.tolist())) == len(places)
+    sets = np.zeros(len(members), dtype=np.int64)
+    sets[places] = taken
+    return sets
+
+
 @given(buckets_and_new())
 @settings(deadline=None)  # the first call compiles
 def test_entering_takes_one_set_at_a_time(case):
@@ -152,7 +164,7 @@ def test_entering_takes_one_set_at_a_time(case):
     values = np.array([v for b in buckets for v in b], dtype=np.int64)
     members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
 
-    sets = kernels.entering(offsets, values, members, left, m, 0)
+    sets = entering(offsets, values, members, left, m, 0)
 
     rest = Counter(dict(enumerate(numbers)))
     assert sets.tolist() == naive.entering([list(b) for b in buckets], members.tolist(), rest, m)
@@ -172,7 +184,7 @@ def test_entering_for_parts_takes_no_more_than_it_must(case, parts):
     values = np.array([v for b in buckets for v in b], dtype=np.int64)
     members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
 
-    sets = kernels.entering(offsets, values, members, left, m, parts)
+    sets = entering(offsets, values, members, left, m, parts)
 
     rest = Counter(dict(enumerate(numbers)))
     divisible = naive.eligible(rest, m * parts)
@@ -190,11 +202,37 @@ def test_entering_for_parts_is_told_apart_from_entering_for_one():
     """
     left, signature = np.array([30, 20, 10, 10, 10, 10], dtype=np.int64), [0, 1]
     ends, members = np.array([0, 2]), np.array([5])
-    sets = kernels.entering(ends, np.array(signature), members, left, 2, 2)
+    sets = entering(ends, np.array(signature), members, left, 2, 2)
     rest = Counter(dict(enumerate([30, 20, 10, 10, 10, 10])))
     assert naive.entering([signature], [5], Counter(rest), 2, 2) == sets.tolist()
     assert naive.entering([signature], [5], rest, 2) != sets.tolist()
     assert 4 * left.max() <= left.sum()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.data())
+@settings(deadline=None, max_examples=300)
+def test_who_got_more_members_moves_up(members, data):
+    """The order is the one that is found anew, whoever had more, and whoever was not there."""
+    before, places = np.array(members), st.integers(0, len(members) - 1)
+    more = np.array(sorted(data.draw(st.sets(places))), dtype=np.int64)
+    known = data.draw(places)  # the later ones were opened meanwhile
+    more = np.union1d(more, np.arange(known, len(members)))
+    after = before.copy()
+    after[more] += [data.draw(st.integers(0, 4)) for _ in more]
+    order = from_most(before[:known].astype(np.int64))
+    assert kernels.moved_up(order, after, more).tolist() == from_most(after).tolist()
+
+
+def test_numbers_that_are_added_stand_behind_the_others():
+    """Whatever room there was; those who were given theirs keep it."""
+    given_ones = np.array([3, 1], dtype=np.int64)
+    growing, all_of_them = Growing(given_ones), [3, 1]
+    for more in ([], [4], [1, 5, 9], [2] * 20):
+        growing.add(np.array(more, dtype=np.int64))
+        all_of_them += more
+        assert growing.all.tolist() == all_of_them
+    growing.all[0] = 7
+    assert given_ones.tolist() == [3, 1]
 
 
 @st.composite

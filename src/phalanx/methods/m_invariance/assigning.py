@@ -22,6 +22,10 @@ _ROWS_OF_A_SET: Final = 4
 _CUT: Final = 3
 """The least number of regions in which anything is cut, as a region first keeps some rows."""
 
+_SCATTERED: Final = 4
+"""Where a region has fewer of the rows that stand side by side than one in so many, its own are put
+side by side."""
+
 
 def automatic(rows: int, values: int, m: int) -> int:
     """How many regions ``regions = "auto"`` makes of a first table of ``rows`` rows and ``values``
@@ -53,6 +57,21 @@ def of_newcomers(regions: int, new: int, rows: int) -> int:
     return min(regions, max(ceil(regions * sqrt(new / rows)), _CUT))
 
 
+@dataclass(frozen=True, eq=False)
+class _Together:
+    """New rows whose values stand side by side: to go through them is to go along memory."""
+
+    rows: Ints
+    """(n,) the row of the table that each is."""
+    codes: Ints
+    """(n,) its sensitive value."""
+    regions: Regions
+
+    def among(self, some: Ints) -> "_Together":
+        """Some of them (r,), numbered as they stand there."""
+        return _Together(self.rows[some], self.codes[some], self.regions.among(some))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Assigning:
     """How new persons are assigned."""
@@ -77,46 +96,57 @@ class Assigning:
         itself, drawn from all of a value. So all that is decided of a region follows from how often
         each value is held by its new rows, which no renaming within a signature changes.
         """
-        opened, codes = Opened(signatures, members), signatures.codes[s_minus]
-        here, regions = np.arange(len(s_minus)), regions.among(s_minus)
-        placed = [(here[:0], here[:0])]
-        waiting = [(WHOLE, here)] if len(here) else []
+        opened = Opened(signatures, members)
+        together = _Together(s_minus, signatures.codes[s_minus], regions.among(s_minus))
+        placed = [(s_minus[:0], s_minus[:0])]
+        waiting = [(WHOLE, together, np.arange(len(s_minus)))] if len(s_minus) else []
         while waiting:
-            region, rows = waiting.pop()
-            unassigned = kernels.counted(codes, rows, signatures.n_values)
-            sets = self.sets(unassigned, opened)
+            region, together, some = waiting.pop()
+            if _SCATTERED * len(some) < len(together.rows):
+                together, some = together.among(some), np.arange(len(some))
+            codes = together.codes
+            unassigned = kernels.counted(codes, some, signatures.n_values)
+            places, sets = self.sets(unassigned, opened)
             offsets, values, _ = opened.table()
-            of_entries = np.repeat(sets, np.diff(offsets))
-            taken, entries, rest = take(rows, codes, of_entries, values, signatures.n_values)
-            placed.append((taken, entries))
+            sizes = offsets[places + 1] - offsets[places]
+            asking = np.repeat(offsets[places] - np.cumsum(sizes) + sizes, sizes)
+            asking += np.arange(len(asking))  # the entries of these signatures, in their order
+            taken, entries, rest = take(
+                some, codes, asking, np.repeat(sets, sizes), values, signatures.n_values
+            )
+            placed.append((together.rows[taken], entries))
             if len(rest):
                 most = int(kernels.counted(codes, rest, signatures.n_values).max())
-                parts = regions.cut(region, rest, self.m * most)
-                waiting += [(2 * region + i, rest[part]) for i, part in enumerate(parts)]
+                parts = together.regions.cut(region, rest, self.m * most)
+                waiting += [(2 * region + i, together, rest[part]) for i, part in enumerate(parts)]
         all_rows, all_entries = (np.concatenate(each) for each in zip(*placed, strict=True))
-        return signatures.extended(opened), s_minus[all_rows], all_entries
+        return signatures.extended(opened), all_rows, all_entries
 
-    def sets(self, left: Ints, opened: Opened) -> Ints:
-        """How many whole sets of a region's new rows each signature takes, shape (q,).
+    def sets(self, left: Ints, opened: Opened) -> tuple[Ints, Ints]:
+        """Which signatures take a region's new rows, shape (s,), in ascending order, and how many
+        whole sets, shape (s,).
 
         ``left`` (lambda,): the rows that hold each value. Either some are left that may be cut into
         two regions, or none.
         """
-        offsets, values, members = opened.table()
+        offsets, values, _ = opened.table()
+        none = np.zeros(0, dtype=np.int64)
         for parts in (2, 0) if left.sum() >= 2 * self.fewest else (0,):
-            rest = left.copy()
-            sets = np.zeros(len(members), dtype=np.int64)
+            rest, entered, sets = left.copy(), none, none
             if self.whole_sets:
-                sets = kernels.entering(offsets, values, members, rest, self.m, parts)
+                order = opened.from_most()
+                entered, sets = kernels.entering(offsets, values, order, rest, self.m, parts)
             alphas, betas, chosen = kernels.assignment(rest, self.m, parts)
             if rest.sum() - (alphas * betas).sum() >= 2 * self.fewest:
                 break
         ends = np.cumsum(betas)
-        places = [opened.open(chosen[a:b]) for a, b in zip(ends - betas, ends, strict=True)]
-        sets = np.pad(sets, (0, len(opened) - len(sets)))
-        np.add.at(sets, places, alphas)
-        opened.add(sets)
-        return sets
+        joined = [opened.open(chosen[a:b]) for a, b in zip(ends - betas, ends, strict=True)]
+        both = np.concatenate([entered, np.array(joined, dtype=np.int64)])
+        places, at = np.unique(both, return_inverse=True)
+        taken = np.zeros(len(places), dtype=np.int64)
+        np.add.at(taken, at, np.concatenate([sets, alphas]))
+        opened.add(places, taken)
+        return places, taken
 
 
 def count(codes: Ints, n: int) -> Ints:
@@ -125,19 +155,19 @@ def count(codes: Ints, n: int) -> Ints:
 
 
 def take(
-    rows: Ints, codes: Ints, counts: Ints, values: Ints, n_values: int
+    rows: Ints, codes: Ints, some: Ints, counts: Ints, values: Ints, n_values: int
 ) -> tuple[Ints, Ints, Ints]:
     """The first rows of each value, so many as entries ask for, and their entries; and the other
     rows.
 
-    ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (e,): how
-    many rows each entry takes, of its value in ``values`` (e,).
+    ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (s,): how
+    many rows each of the entries ``some`` (s,) takes, of its value in ``values`` (e,).
     """
-    some = np.flatnonzero(counts)
-    asked = np.bincount(values[some], weights=counts[some], minlength=n_values).astype(np.int64)
-    entries = some[np.argsort(values[some], kind="stable")]
+    wanted = values[some]
+    asked = np.bincount(wanted, weights=counts, minlength=n_values).astype(np.int64)
+    order = np.argsort(wanted, kind="stable")
     taken, rest = kernels.first_of_each(codes, rows, asked)
-    return taken, np.repeat(entries, counts[entries]), rest
+    return taken, np.repeat(some[order], counts[order]), rest
 
 
 __all__ = ["Assigning", "automatic", "count", "of_newcomers", "take"]

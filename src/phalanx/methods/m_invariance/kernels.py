@@ -53,49 +53,85 @@ def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> t
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, parts: int) -> Ints:
-    """How many whole sets of new tuples, one of every value, enter each signature that there is;
-    shape (q,).
+def entering(
+    offsets: Ints, values: Ints, order: Ints, left: Ints, m: int, parts: int
+) -> tuple[Ints, Ints]:
+    """Into which signatures that there are new tuples enter, (s,), and how many whole sets, one of
+    every value, (s,).
 
-    ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any
-    value of the signature has; ``left`` (lambda,): the tuples of S_minus per value, m-eligible,
-    reduced in place by what enters. The signature with most members comes first, of equally large
-    ones the first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the
-    values of one signature are renamed among all who were ever put under it, which is why the
-    choice tells nothing of them; the paper has no such step. With ``parts`` above 0 no more enter
-    than make the rest divisible into so many parts of one size, each m-eligible whatever lies in
-    it: no value in more than 1/(m parts) of the rest.
+    ``values`` (e,): the value of each entry; ``order`` (q,): the signatures, the one with most
+    members first (``from_most``), where members are the most tuples of S_cap that any value has;
+    ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in place by what
+    enters. Each signature in its turn takes as many sets as leave S_minus m-eligible. Nothing here
+    changes if the values of one signature are renamed among all who were ever put under it, which
+    is why the choice tells nothing of them; the paper has no such step. With ``parts`` above 0 no
+    more enter than make the rest divisible into so many parts of one size, each m-eligible whatever
+    lies in it: no value in more than 1/(m parts) of the rest.
     """
-    sets = np.zeros(len(members), dtype=np.int64)
-    remaining = left.sum()
-    if parts > 0 and m * parts * left.max() <= remaining:
-        return sets
+    remaining, some = left.sum(), 0
+    room = min(len(order), remaining)
+    places, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     inside = np.zeros(len(left), dtype=np.bool_)
-    for b in from_most(members):
-        if parts > 0 and m * parts * left.max() <= remaining:
+    for b in order:
+        if remaining == 0 or (parts > 0 and m * parts * left.max() <= remaining):
             break
-        size = offsets[b + 1] - offsets[b]
         fewest, most = remaining, 0
         for e in range(offsets[b], offsets[b + 1]):
-            inside[values[e]] = True
             fewest, most = min(fewest, left[values[e]]), max(most, left[values[e]])
-        if fewest > 0:
-            others = 0
-            for u in range(len(left)):
-                if not inside[u]:
-                    others = max(others, left[u])
-            take = min(fewest, (remaining - m * others) // size)
-            if size > m:  # at size = m the values of the signature stay as eligible as they are
-                take = min(take, (remaining - m * most) // (size - m))
-            if parts > 0:
-                least = _least(most, others, remaining, size, m * parts)
-                take = min(take, least if least > 0 else max(most - others, 0))
-            sets[b] = take
-            remaining -= take * size
+        if fewest == 0:
+            continue
+        size, others = offsets[b + 1] - offsets[b], 0
+        for e in range(offsets[b], offsets[b + 1]):
+            inside[values[e]] = True
+        for u in range(len(left)):
+            if not inside[u]:
+                others = max(others, left[u])
+        take = min(fewest, (remaining - m * others) // size)
+        if size > m:  # at size = m the values of the signature stay as eligible as they are
+            take = min(take, (remaining - m * most) // (size - m))
+        if parts > 0:
+            least = _least(most, others, remaining, size, m * parts)
+            take = min(take, least if least > 0 else max(most - others, 0))
         for e in range(offsets[b], offsets[b + 1]):
             inside[values[e]] = False
-            left[values[e]] -= sets[b]
-    return sets
+            left[values[e]] -= take
+        if take > 0:
+            places[some], sets[some] = b, take
+            some += 1
+            remaining -= take * size
+    return places[:some], sets[:some]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def moved_up(order: Ints, members: Ints, more: Ints) -> Ints:
+    """The order of all signatures, the one with most ``members`` (q,) first, of equally large ones
+    the first; shape (q,).
+
+    ``order``: the same before ``more`` (c,), in ascending order and each once, had more members, or
+    were there at all.
+    """
+    moved = np.zeros(len(members), dtype=np.bool_)
+    own = np.empty(len(more), dtype=np.int64)
+    for i in range(len(more)):
+        own[i] = members[more[i]]
+        moved[more[i]] = True
+    merged, k = np.empty(len(members), dtype=np.int64), 0
+    places, i = from_most(own), 0
+    for b in order:
+        if moved[b]:
+            continue
+        while i < len(places):
+            a = more[places[i]]
+            if members[a] < members[b] or (members[a] == members[b] and a > b):
+                break
+            merged[k] = a
+            i, k = i + 1, k + 1
+        merged[k] = b
+        k += 1
+    for rest in range(i, len(places)):
+        merged[k] = more[places[rest]]
+        k += 1
+    return merged
 
 
 @njit(cache=True, nogil=True, fastmath=False)

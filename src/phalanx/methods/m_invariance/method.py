@@ -264,7 +264,9 @@ class MInvariance:
             taken, invented = kernels.balancing(
                 signatures.offsets, of_entries, buckets, remaining, self.m
             )
-            filled, filled_entries, rest = take(s_minus, codes, taken, of_entries, n)
+            filled, filled_entries, rest = take(
+                s_minus, codes, np.arange(len(taken)), taken, of_entries, n
+            )
         regions = Regions.recall(microdata, memory)
         assigning = self._assigning(microdata.rows, signatures.n_values, len(rest))
         signatures, assigned, entries = assigning.assign(rest, signatures, members, regions)

@@ -10,7 +10,9 @@ import polars as pl
 
 from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
+from phalanx.kernels.sorting import from_most
 from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import kernels
 from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
 
 
@@ -167,21 +169,21 @@ class Opened:
 
     def __init__(self, signatures: Signatures, members: Ints) -> None:
         self.created: list[Ints] = []
-        self._offsets, self._values = signatures.offsets.astype(np.int64), signatures.values
-        self._members = members.astype(np.int64)
-        self._waiting: list[Ints] = []  # created, and not in the arrays yet
+        self._offsets, self._values = Growing(signatures.offsets), Growing(signatures.values)
+        self._members = Growing(members)
+        self._from_most = from_most(members.astype(np.int64))
         ends = zip(signatures.offsets, signatures.offsets[1:], strict=False)
         self._place = {signatures.values[a:b].tobytes(): i for i, (a, b) in enumerate(ends)}
 
     def table(self) -> tuple[Ints, Ints, Ints]:
         """Offsets (q + 1,), values (e,) and members (q,) of all of them."""
-        if self._waiting:
-            sizes = np.array([len(values) for values in self._waiting], dtype=np.int64)
-            self._offsets = np.concatenate([self._offsets, self._offsets[-1] + np.cumsum(sizes)])
-            self._values = np.concatenate([self._values, *self._waiting])
-            self._members = np.pad(self._members, (0, len(sizes)))
-            self._waiting = []
-        return self._offsets, self._values, self._members
+        return self._offsets.all, self._values.all, self._members.all
+
+    def from_most(self) -> Ints:
+        """All of them, the one with most members first, of equally large ones the first; shape
+        (q,).
+        """
+        return self._from_most
 
     def open(self, values: Ints) -> int:
         """The place of the signature with these values (s,), opened if there is none."""
@@ -189,15 +191,41 @@ class Opened:
         place = self._place.setdefault(signature.tobytes(), len(self))
         if place == len(self):
             self.created.append(signature)
-            self._waiting.append(signature)
+            self._offsets.add(self._offsets.all[-1:] + len(signature))
+            self._values.add(signature)
+            self._members.add(np.zeros(1, dtype=np.int64))
         return place
 
-    def add(self, sets: Ints) -> None:
-        """As many tuples are assigned to each value of a signature, shape (q,)."""
-        self._members = self.table()[2] + sets
+    def add(self, places: Ints, sets: Ints) -> None:
+        """To each value of the signatures ``places`` (s,), each of them once, in ascending order,
+        so many tuples more are assigned, shape (s,).
+        """
+        members = self._members.all
+        members[places] += sets
+        self._from_most = kernels.moved_up(self._from_most, members, places)
 
     def __len__(self) -> int:
-        return len(self._members) + len(self._waiting)
+        return len(self._members.all)
+
+
+class Growing:
+    """Whole numbers to which more are added, in room that is doubled where it does not do."""
+
+    def __init__(self, numbers: Ints) -> None:
+        self._room, self._used = numbers.astype(np.int64), len(numbers)
+
+    @property
+    def all(self) -> Ints:
+        """All of them, until more are added."""
+        return self._room[: self._used]
+
+    def add(self, numbers: Ints) -> None:
+        """Put these (n,) behind the others."""
+        used = self._used + len(numbers)
+        if used > len(self._room):
+            self._room = np.concatenate([self._room, np.zeros(used, dtype=np.int64)])
+        self._room[self._used : used] = numbers
+        self._used = used
 
 
 def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
