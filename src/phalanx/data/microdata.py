@@ -15,7 +15,7 @@ from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column, check_missing, encode_column, narrowed
 from phalanx.data.domain import Domain
 from phalanx.data.households import households_of
-from phalanx.data.persons import PersonKey
+from phalanx.data.persons import PersonKey, repeated
 from phalanx.data.registry import absent, encode_together, of_persons
 from phalanx.data.schema import Schema
 from phalanx.data.weights import encode_weights
@@ -95,7 +95,7 @@ class Microdata:
         persons = None
         if schema.identifier is not None and key is not None:
             persons = key.hash(frame[schema.identifier]).alias("person")
-            if twice := frame.height - persons.n_unique():
+            if twice := repeated(persons):
                 raise SourceError(
                     f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; a"
                     " release holds one row per person, so keep one of them."

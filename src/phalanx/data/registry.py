@@ -10,7 +10,7 @@ from dataclasses import replace
 import polars as pl
 
 from phalanx.data.column import Column, check_missing, encode_column, kind_of, typed
-from phalanx.data.persons import PersonKey
+from phalanx.data.persons import PersonKey, repeated
 from phalanx.data.schema import Missing, Schema, Type
 from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
 
@@ -36,7 +36,7 @@ def absent(
             )
     with _of_the_registry():
         hashes = key.hash(registry[schema.identifier]).alias("person")
-        if twice := len(hashes) - hashes.n_unique():
+        if twice := repeated(hashes):
             raise SourceError(
                 f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; keep"
                 " one row for each person."

@@ -42,8 +42,8 @@ class Following:
         self.candidates = Candidates(self.signatures, consecutive=consecutive, records=records)
         self._promise = MUniqueness(m)
 
-    def add(self, release: Release) -> None:
-        """The next release."""
+    def add(self, release: Release, *, hosted: bool = True) -> None:
+        """The next release; ``hosted``: also who stood under which signature."""
         evidence, number = self.evidence, release.number
         microdata, mapping = evidence.microdata.get(number), evidence.groups.get(number)
         self.series.append(release)
@@ -53,10 +53,10 @@ class Following:
             self.mapped.append(release)
             faults = mapping_faults(release, mapping)
             self.mapping_faults += [f"release {number}: {fault}" for fault in faults]
-            if not self.records or has_persons(microdata):
+            if hosted and (not self.records or has_persons(microdata)):
                 self.attributed.append(release)
                 self.stood.add(self.hosts(release))
-            if self.records:
+            if hosted and self.records:
                 self.persons.add(hosts_of(release, evidence, self.signatures, records=False))
         if has_persons(microdata):
             self.in_boxes.append(release)

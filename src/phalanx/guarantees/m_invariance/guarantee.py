@@ -3,19 +3,25 @@
 Tao, SIGMOD 2007, Definition 17).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 import polars as pl
 
+from phalanx.arrays import Bools
 from phalanx.errors import PlanError
 from phalanx.exact import whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.m_invariance.following import Following, has_persons, without
 from phalanx.guarantees.m_invariance.hosts import hosts_of, moved_cases
 from phalanx.guarantees.m_invariance.hosts import whom as whom_of
-from phalanx.guarantees.m_invariance.remembered import shape_faults, succession_faults, under
+from phalanx.guarantees.m_invariance.remembered import (
+    beside,
+    shape_faults,
+    succession_faults,
+    under,
+)
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.signatures import Remembered
@@ -105,9 +111,10 @@ class MInvariance:
         if any(r.form.sensitive is None for r in series):
             return self._nothing_sensitive()
         so_far = self._follow(series, evidence)
+        remembered = not self.consecutive and by_memory
         for each in series:
-            so_far.add(each)
-        if self.consecutive or evidence.state is None or not by_memory:
+            so_far.add(each, hosted=not remembered)
+        if evidence.state is None or not remembered:
             return self._verdicts(so_far)
         before, after = map(Remembered.of_tables, evidence.state)
         return [
@@ -307,10 +314,9 @@ class MInvariance:
         """
         faults = [*shape_faults(before, "before"), *shape_faults(after, "after")]
         if not faults:
-            yield from self._under_remembered(release, evidence, after)
-            published = evidence.groups[release.number].filter(pl.col("group") != 0)["person"]
+            is_published = yield from self._under_remembered(release, evidence, after)
             records = release.manifest.privacy_unit == "record"
-            faults = list(succession_faults(before, after, published, records=records))
+            faults = list(succession_faults(before, after, is_published, records=records))
         yield Verdict(
             name=self._named("remembered signatures"),
             bound=0,
@@ -321,17 +327,16 @@ class MInvariance:
 
     def _under_remembered(
         self, release: Release, evidence: Evidence, remembered: Remembered
-    ) -> Iterator[Verdict]:
+    ) -> Generator[Verdict, None, Bools]:
         """How many signatures a person has: that of the group, and the remembered one where it is
-        another.
+        another. Returns whether each of those who are remembered is in the release.
         """
         part, signatures = "signatures by person", Signatures.of_series([release])
         records = release.manifest.privacy_unit == "record"
         attributed = not records or has_persons(evidence.microdata.get(release.number))
         known = under(remembered, signatures)
         hosts = hosts_of(release, evidence, signatures, records=records and attributed)
-        one = [*whom_of(hosts), "signature"]
-        moved = hosts.join(known, on=one, how="anti")
+        moved, is_published = beside(hosts, known)
         whom = "record(s) (person and value)" if records else "person(s)"
         if attributed or moved.height:
             yield Verdict(
@@ -356,6 +361,7 @@ class MInvariance:
                 f" {int((several['signature'] > 1).sum())} person(s) are remembered under more than"
                 " one signature, each of whom must have changed the value in between",
             )
+        return is_published
 
     def _candidate_sets(self, so_far: Following) -> Iterator[Verdict]:
         """How many values the public view leaves a person: over the releases, the intersection of

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Bools
+from phalanx.data.persons import repeated
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.release.evidence.signatures import Remembered
 
@@ -42,10 +44,11 @@ def shape_faults(remembered: Remembered, when: str) -> Iterator[str]:
 
 
 def succession_faults(
-    before: Remembered, after: Remembered, published: pl.Series, *, records: bool
+    before: Remembered, after: Remembered, is_published: Bools, *, records: bool
 ) -> Iterator[str]:
-    """Whether what was remembered before still is, as it was, and beside it only persons who
-    were ``published`` now; each person once, or with ``records`` each value of theirs.
+    """Whether what was remembered before still is, as it was, and beside it only persons who are
+    published now, as ``is_published`` (persons after,) says; each person once, or with ``records``
+    each value of theirs.
     """
     if not _begins(after.signatures, before.signatures, _COLUMNS["signatures"]) or not _begins(
         after.persons, before.persons, _COLUMNS["persons"]
@@ -55,14 +58,39 @@ def succession_faults(
     added = after.signatures[before.signatures.height :]
     if grown := int(added["signature"].is_in(before.signatures["signature"].implode()).sum()):
         yield f"{grown} value(s) are added to signatures that there were before"
-    new = after.persons[before.persons.height :]
-    if invented := int((~new["person"].is_in(published.implode())).sum()):
+    if invented := int((~is_published[before.persons.height :]).sum()):
         yield f"{invented} person(s) are remembered who are not in the release"
-    once = after.persons.select("person")
     if records:
         once = after.persons.join(after.signatures, on="entry").select("person", "value")
-    if twice := after.persons.height - once.n_unique():
+        twice = after.persons.height - once.n_unique()
+    else:
+        twice = repeated(after.persons["person"])
+    if twice:
         yield f"{twice} person(s) are remembered more than once"
+
+
+def beside(hosts: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
+    """The hosts who are not ``known`` (as of :func:`under`) under the signature of their group, and
+    whether each one who is known is a host.
+
+    ``hosts``: (person, signature, group), or (person, value, signature, group) where the promise is
+    per record.
+    """
+    if "value" not in hosts.columns and not repeated(known["person"]):
+        now = hosts.select("person", now="signature")
+        met = known.join(now, on="person", how="left", maintain_order="left")
+        # where nobody is met twice, and as many are met as there are hosts, all of them are
+        if met.height == known.height and met["now"].count() == hosts.height:
+            moved = met.filter(pl.col("signature") != pl.col("now")).select("person")
+            return (
+                hosts.join(moved, on="person", how="semi") if moved.height else hosts.clear(),
+                met["now"].is_not_null().to_numpy(),
+            )
+    one = ["person", *(c for c in ("value",) if c in hosts.columns), "signature"]
+    return (
+        hosts.join(known, on=one, how="anti", maintain_order="left"),
+        known["person"].is_in(hosts["person"].implode()).fill_null(value=False).to_numpy(),
+    )
 
 
 def under(remembered: Remembered, signatures: Signatures) -> pl.DataFrame:

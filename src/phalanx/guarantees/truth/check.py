@@ -22,6 +22,7 @@ from phalanx.guarantees.truth.coverage import loose_ends
 from phalanx.guarantees.truth.weights import wrong_means
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups
+from phalanx.guarantees.views.members import place
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
@@ -60,9 +61,8 @@ def check(
         return look(release.form, microdata, groups, strangers)
     published = np.flatnonzero(groups > 0)
     of_release = Groups.of(release.form)
-    ids = of_release.ids.to_numpy()
-    at = np.minimum(np.searchsorted(ids, groups[published]), len(ids) - 1)
-    if strangers := int((ids[at] != groups[published]).sum()):
+    at, there = place(of_release, pl.Series(groups[published]))
+    if strangers := int((~there).sum()):
         note = f"{strangers} row(s) are said to stand in groups that are not published"
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
     boxes = box_ends(microdata, release.generalized)
@@ -78,7 +78,9 @@ def check(
         suppressed = _shown_less(of_release, microdata.sensitive, published, at)
         unlike -= suppressed
     unnamed = int(
-        (np.bincount(at, minlength=len(ids)) != of_release.sizes - of_release.counterfeits).sum()
+        (
+            np.bincount(at, minlength=len(of_release)) != of_release.sizes - of_release.counterfeits
+        ).sum()
     )
     loose = _loose(release, microdata, of_release, published, at)
     note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (
@@ -177,13 +179,12 @@ def _registry(
 ) -> tuple[int, str]:
     """How much of what is published about registered persons is not so, and in words."""
     named = np.zeros(0, dtype=np.int64) if registered is None else registered
-    ids, listed = of_release.ids.to_numpy(), np.flatnonzero(named > 0)
-    at = np.minimum(np.searchsorted(ids, named[listed]), len(ids) - 1)
-    here = ids[at] == named[listed]
+    listed = np.flatnonzero(named > 0)
+    at, here = place(of_release, pl.Series(named[listed]))
     outside = int((~here).sum())
     if microdata.registry is not None:
         outside += _outside(release, microdata.registry, boxes, listed[here], at[here])
-    other = int((np.bincount(at[here], minlength=len(ids)) != of_release.registered).sum())
+    other = int((np.bincount(at[here], minlength=len(of_release)) != of_release.registered).sum())
     if outside + other:
         return (
             outside + other,

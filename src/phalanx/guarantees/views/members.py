@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Ints
+from phalanx.data.persons import repeated
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
 
@@ -80,7 +81,7 @@ def mapping_faults(release: Release, mapping: pl.DataFrame) -> Iterator[str]:
     groups = Groups.of(release)
     hosted = mapping.filter(pl.col("group").fill_null(-1) != 0)
     where, there = place(groups, hosted["group"])
-    if twice := hosted.height - hosted["person"].n_unique():
+    if twice := repeated(hosted["person"]):
         yield f"the mapping names {twice} person(s) more than once"
     if unnamed := hosted["person"].null_count():
         yield f"the mapping puts {unnamed} row(s) that name no person into groups"
