@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive.persons import person_key
-from phalanx.data.persons import PersonKey, repeated
+from phalanx.data.persons import PersonKey
 from phalanx.errors import SourceError
 
 KEY = PersonKey(bytes(range(32)))
@@ -102,20 +102,6 @@ def test_refuses_what_names_nobody(values, said):
 def test_no_persons_no_keys():
     """No identifiers give no keys."""
     assert KEY.hash(pl.Series("id", [], dtype=pl.String)).to_list() == []
-
-
-@given(
-    st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=12), st.integers(0, 3), st.booleans()
-)
-def test_who_is_named_again_is_counted(named, first, alike):
-    """Keys of whatever length, missing ones too, and some that begin alike; also of a table that
-    is a part of another one.
-    """
-    keys = [None if n is None else bytes([0 if alike else n] * 8 + [n] * 8) for n in named]
-    short = [key if key is None or place else key[:5] for place, key in enumerate(keys)]
-    for each in (keys, short):
-        part = pl.Series(each, dtype=pl.Binary)[first:]
-        assert repeated(part) == len(each[first:]) - len(set(each[first:]))
 
 
 def test_the_key_is_not_shown():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.data.persons import PersonKey
-from phalanx.data.repeated import Repeated, _repeated
+from phalanx.data.repeated import Repeated, _repeated, repeated
 from phalanx.errors import SourceError
 
 
@@ -31,3 +31,17 @@ def test_a_person_is_found_whichever_file_their_hash_is_in(tmp_path: Path, room:
         with pytest.raises(SourceError, match=r"^3 row\(s\) repeat a person"):
             repeated.check("person")
     assert list(tmp_path.iterdir()) == []
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=12), st.integers(0, 3), st.booleans()
+)
+def test_who_is_named_again_is_counted(named, first, alike):
+    """Keys of whatever length, missing ones too, and some that begin alike; also of a table that
+    is a part of another one.
+    """
+    keys = [None if n is None else bytes([0 if alike else n] * 8 + [n] * 8) for n in named]
+    short = [key if key is None or place else key[:5] for place, key in enumerate(keys)]
+    for each in (keys, short):
+        part = pl.Series(each, dtype=pl.Binary)[first:]
+        assert repeated(part) == len(each[first:]) - len(set(each[first:]))

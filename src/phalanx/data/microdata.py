@@ -15,8 +15,9 @@ from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column, check_missing, encode_column, narrowed
 from phalanx.data.domain import Domain
 from phalanx.data.households import households_of
-from phalanx.data.persons import PersonKey, repeated
+from phalanx.data.persons import PersonKey
 from phalanx.data.registry import absent, encode_together, of_persons
+from phalanx.data.repeated import repeated, twice_in
 from phalanx.data.schema import Schema
 from phalanx.data.weights import encode_weights
 from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
@@ -96,10 +97,7 @@ class Microdata:
         if schema.identifier is not None and key is not None:
             persons = key.hash(frame[schema.identifier]).alias("person")
             if twice := repeated(persons):
-                raise SourceError(
-                    f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; a"
-                    " release holds one row per person, so keep one of them."
-                )
+                raise twice_in(schema.identifier, twice)
         return cls(
             schema,
             frame.height,

@@ -56,23 +56,6 @@ class PersonKey:
         return "PersonKey(…)"
 
 
-def repeated(persons: pl.Series) -> int:
-    """How many of ``persons`` (n,), keys, stand there a second time, or more often; a missing one
-    is like any other.
-    """
-    import pyarrow as pa
-
-    if len(persons) and not persons.null_count() and (persons.bin.size() == _BLOCK).all():
-        words = persons.to_arrow().cast(pa.binary(_BLOCK))
-        first = np.frombuffer(
-            words.buffers()[1], dtype=np.uint64, count=2 * (words.offset + len(words))
-        )
-        first = np.sort(first[2 * words.offset :: 2])
-        if (first[1:] != first[:-1]).all():  # halves that all differ are of keys that do
-            return 0
-    return len(persons) - persons.n_unique()
-
-
 def _padded(text: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """The UTF-8 bytes of every text, zeros behind them up to whole blocks, shape (n, 16 b); and the
     lengths, shape (n,).

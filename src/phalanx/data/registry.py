@@ -10,7 +10,8 @@ from dataclasses import replace
 import polars as pl
 
 from phalanx.data.column import Column, check_missing, encode_column, kind_of, typed
-from phalanx.data.persons import PersonKey, repeated
+from phalanx.data.persons import PersonKey
+from phalanx.data.repeated import repeated
 from phalanx.data.schema import Missing, Schema, Type
 from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
 

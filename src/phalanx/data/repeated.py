@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a person is named twice, asked of more persons than the memory holds."""
+"""Whether a person is named twice, asked also of more persons than the memory holds."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -83,6 +83,15 @@ class Repeated:
         trace: TracebackType | None,
     ) -> None:
         self._opened.close()
+
+
+def repeated(persons: pl.Series) -> int:
+    """How many of ``persons`` (n,), keyed hashes, are there before; a missing one is like any
+    other.
+    """
+    if persons.null_count() or not (persons.bin.size() == _KEY).all():
+        return len(persons) - persons.n_unique()
+    return _repeated(halves(persons))
 
 
 def halves(persons: pl.Series) -> NDArray[np.uint64]:

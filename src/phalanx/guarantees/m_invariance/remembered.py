@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools
-from phalanx.data.persons import repeated
+from phalanx.data.repeated import repeated
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.release.evidence.signatures import Remembered
 

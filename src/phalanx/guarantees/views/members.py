@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Ints
-from phalanx.data.persons import repeated
+from phalanx.data.repeated import repeated
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
 
