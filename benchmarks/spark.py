@@ -31,7 +31,7 @@ from typing import Any
 from larger import METHODS, PHALANX, batch, make
 
 from phalanx.engines.choosing import bytes_of
-from phalanx.engines.spark.calling import workers
+from phalanx.engines.spark.checking import workers
 from phalanx.engines.spark.session import session
 from phalanx.engines.spark.tasks import AT_ONCE, packed, unpacked
 
@@ -237,10 +237,10 @@ def probes(master: str) -> dict[str, float]:
     for _ in range(PIECES):
         unpacked(content)
     ended = time.process_time()
-    with workers(master) as each:
-        list(each(abs, range(TASKS)))  # the first loads all that it needs
+    with workers(master) as there:
+        list(there.each(abs, range(TASKS)))  # the first loads all that it needs
         started = time.perf_counter()
-        list(each(abs, range(TASKS)))
+        list(there.each(abs, range(TASKS)))
         python = (time.perf_counter() - started) / TASKS
     with tempfile.TemporaryDirectory() as place, session(Path(place), master) as spark:
         spark.range(0, TASKS, 1, TASKS).count()
