@@ -8,6 +8,8 @@ snippet that it must reject: a rule that rejects nothing is no rule.
 """
 
 import ast
+import importlib
+import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -678,6 +680,46 @@ def test_no_test_reads_a_clock() -> None:
 def test_a_clock_is_seen() -> None:
     """However it was imported."""
     assert clocks(ast.parse("began = time.perf_counter()\nassert process_time_ns() < 5")) == [1, 2]
+
+
+def missing(tree: ast.Module) -> list[str]:
+    """The names that a script wants of Phalanx, and that are not there."""
+    wanted = [
+        (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "phalanx"
+        for alias in node.names
+    ]
+    return [f"{module}.{name}" for module, name in wanted if not is_there(str(module), name)]
+
+
+def is_there(module: str, name: str) -> bool:
+    """Whether a module has a name, or is a folder with a module of that name."""
+    found = importlib.import_module(module)
+    inside = pkgutil.iter_modules(getattr(found, "__path__", []))
+    return hasattr(found, name) or name in {each.name for each in inside}
+
+
+def test_scripts_import_what_is_there() -> None:
+    """Benchmarks and experiments are run by hand, where nobody would see for weeks that a function
+    has moved.
+    """
+    scripts = [
+        path for folder in ("benchmarks", "experiments") for path in (ROOT / folder).rglob("*.py")
+    ]
+    ours = [path for path in scripts if "/." not in str(path.relative_to(ROOT))]
+    assert len(ours) > 20
+    assert {
+        str(path.relative_to(ROOT)): lacking
+        for path in ours
+        if (lacking := missing(ast.parse(path.read_text(encoding="utf-8"))))
+    } == {}
+
+
+def test_what_is_not_there_is_seen() -> None:
+    """A function that moved, and none that stayed."""
+    script = "from phalanx.engines.spark.checking import workers, walkers\nfrom phalanx import data"
+    assert missing(ast.parse(script)) == ["phalanx.engines.spark.checking.walkers"]
 
 
 def off_the_map(said: str, there: set[str]) -> set[str]:
