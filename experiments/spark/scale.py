@@ -2,11 +2,11 @@
 """How long a table of 10^9 or 10^10 rows would take on 1 to 1,000 executors of Spark, by a model of the
 stages that benchmarks/spark.py measured, and what would be short first.
 
-    python experiments/spark/scale.py [FILE] [--write]
+    python experiments/spark/scale.py [FILE …] [--write]
 
-FILE is what ``benchmarks/spark.py --json FILE`` wrote, by default ``measured.json`` beside this script;
-the run with most rows counts. ``--write`` puts the tables into docs/explanation/spark-scale.md, where
-the model is explained. Nothing here was run at that size.
+FILE is what ``benchmarks/spark.py --json FILE`` wrote, by default each ``measured-*.json`` beside this
+script; the run with most rows counts. ``--write`` puts the tables into docs/explanation/spark-scale.md,
+where the model is explained. Nothing here was run at that size.
 """
 
 import argparse
@@ -38,6 +38,10 @@ LEAST, MOST, EACH = 100_000, 1_000_000, 2
 """How src/phalanx/engines/spark/running.py chooses the rows of a cell."""
 SAMPLE, SAMPLED = 200_000, 100
 """How many rows it draws to see where cells end."""
+DEALT = "meet known persons"
+"""What a stage is called here in which rows and those who are known meet by keyed hashes."""
+BY_CELL = (DEALT, "solve", "number", "check", "compare")
+"""Stages that have a task for each cell."""
 READ_AGAIN, WRITTEN = 5, 2
 """How often a release is read and written until it is checked: as a draft, numbered, compared."""
 
@@ -54,6 +58,23 @@ class Measured:
         return max(
             (run for run in self.found["runs"] if run["stages"]), key=lambda run: run["rows"]
         )
+
+    @property
+    def dealt(self) -> bool:
+        """Whether rows are dealt by persons before they are by cells."""
+        return any(name == DEALT for name, *_ in of_name(self.run))
+
+    @property
+    def alone(self) -> tuple[float, float]:
+        """In which no stage runs: the seconds of every run, and those more for each row, in which the
+        process that publishes records persons; by the runs with most and with fewest rows.
+        """
+        runs = [run for run in self.found["runs"] if run["stages"]]
+        few, most = min(runs, key=lambda run: run["rows"]), self.run
+        idle = {run["rows"]: run["start"] + run["between"] for run in (few, most)}
+        rows = most["rows"] - few["rows"]
+        each = max(0.0, (idle[most["rows"]] - idle[few["rows"]]) / rows) if rows else 0.0
+        return idle[most["rows"]] - each * most["rows"], each
 
     def per_row(self, key: str) -> float:
         """Bytes, or what else a run counts, of a row."""
@@ -92,10 +113,15 @@ class Size:
     @property
     def pieces(self) -> float:
         """How often rows of a cell are packed: once for each cell and each time that a worker has
-        enough rows, or once for each partition.
+        enough rows, or once for each partition. Where persons are followed, rows are packed by
+        persons so, and then by cells once for each way in which persons are dealt.
         """
         rounds = max(self.partitions, self.rows / self.measured.found["packed_at_once"])
-        return min(self.rows, rounds * self.cells)
+        by_cell = min(self.rows, rounds * self.cells)
+        if not self.measured.dealt:
+            return by_cell
+        ways = self.rows / self.wanted
+        return min(self.rows, rounds * ways) + min(self.rows, ways * self.cells)
 
     @property
     def shuffled(self) -> float:
@@ -115,8 +141,8 @@ class Size:
         """Of each stage the seconds of it that all workers share, those more that it takes as there
         are fewer tasks than workers, and those in which workers wait for the longest task.
         """
-        for _, busy, skew, by_cell in of_name(self.measured.run["stages"]):
-            of_all = busy / self.measured.run["rows"] * self.rows
+        for _, mine, skew, by_cell in of_name(self.measured.run):
+            of_all = busy(mine) / self.measured.run["rows"] * self.rows
             tasks = self.cells if by_cell else self.partitions
             shared, even = of_all / self.workers, of_all / min(self.workers, tasks)
             longest = skew * of_all / tasks
@@ -126,42 +152,51 @@ class Size:
 
     def shorts(self) -> dict[str, float]:
         """Seconds of what may be short first; they overlap in a run, so the sum is the worst."""
-        probes, run = self.measured.found["probes"], self.measured.run
+        probes, (start, recording) = self.measured.found["probes"], self.measured.alone
         shared, few, waited = (sum(each) for each in zip(*self.stages(), strict=True))
-        tasks = 2 * self.partitions + 5 * self.cells
+        tasks = 2 * self.partitions + (9 if self.measured.dealt else 5) * self.cells
         release = self.measured.per_row("release") * self.rows
         source = self.measured.per_row("source") * self.rows
         packing = self.pieces * (probes["pack"] + probes["unpack"]) / self.workers
         return {
-            "start of Spark": run["start"] + run["between"],
+            "start of Spark": start,
             "processors": shared,
             "packing small pieces": packing,
             "tasks that begin": tasks * CORES * probes["python"] / self.workers,
             "fewer tasks than processors": few,
             "the longest task": waited,
             "one process starts all tasks": tasks * probes["task"],
+            "one process records persons": recording * self.rows,
             "network": 0.0 if self.executors == 1 else self.shuffled / (self.executors * NETWORK),
             "shared folder": (2 * source + (READ_AGAIN + WRITTEN) * release) / STORE,
         }
 
 
-def of_name(stages: Sequence[dict[str, Any]]) -> Iterator[tuple[str, float, float, bool]]:
-    """Stages of one name together: name, busy seconds, skew of the one that takes most, and whether
+def named(stage: dict[str, Any], rows: int) -> str:
+    """What a stage is called here; one that takes more than a byte of each row from others, before
+    cells are solved, looks at persons.
+    """
+    return DEALT if stage["name"] == "tag" and stage["read"] > rows else str(stage["name"])
+
+
+def of_name(run: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], float, bool]]:
+    """Stages of one name together: name, the stages, skew of the one that takes most, and whether
     its tasks are cells.
     """
-    names = dict.fromkeys(stage["name"] for stage in stages)
-    for name in names:
-        mine = [stage for stage in stages if stage["name"] == name]
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for stage in run["stages"]:
+        by_name.setdefault(named(stage, run["rows"]), []).append(stage)
+    for name, mine in by_name.items():
         most = max(mine, key=lambda stage: sum(stage["tasks"]))
         # tasks that have nothing to do are no measure of the others
         busiest = [task for task in most["tasks"] if task > max(most["tasks"]) / 10]
         skew = max(busiest) / statistics.fmean(busiest)
-        yield (
-            name,
-            sum(sum(stage["tasks"]) for stage in mine),
-            skew,
-            name in ("solve", "number", "check"),
-        )
+        yield name, mine, skew, name in BY_CELL
+
+
+def busy(stages: Sequence[dict[str, Any]]) -> float:
+    """The seconds of all tasks."""
+    return sum(sum(stage["tasks"]) for stage in stages)
 
 
 def _stays(short: dict[str, float]) -> str:
@@ -189,15 +224,16 @@ def tables(measured: Measured) -> str:
     found = [
         [
             name,
-            f"{busy / run['rows'] * 1e6:.2f}",
-            f"{sum(s['written'] for s in run['stages'] if s['name'] == name) / run['rows']:.1f}",
+            f"{busy(mine) / run['rows'] * 1e6:.2f}",
+            f"{sum(stage['written'] for stage in mine) / run['rows']:.1f}",
             f"{skew:.1f}",
         ]
-        for name, busy, skew, _ in of_name(run["stages"])
+        for name, mine, skew, _ in of_name(run)
     ]
     probes = measured.found["probes"]
     measures = (
-        f"Measured: {run['rows']:,} rows in {run['parts']} cells, {run['method']}, on"
+        f"### {run['method']}\n\n"
+        f"Measured: {run['rows']:,} rows in {run['parts']} cells, on"
         f" `{measured.found['master']}`, {run['seconds']:.0f} s, of which {run['start']:.0f} s for Spark to"
         f" start and end. A piece of a cell takes {(probes['pack'] + probes['unpack']) * 1e6:.0f} µs and"
         f" {probes['piece']:,} bytes however small it is. A task that does nothing takes the process that"
@@ -221,7 +257,7 @@ def tables(measured: Measured) -> str:
             ["sampled rows of a cell", *(f"{size.sampled:,.0f}" for size in sizes)],
             ["GB shuffled", *(f"{size.shuffled / 1e9:,.0f}" for size in sizes)],
         ]
-        parts.append(f"### {rows:,} rows")
+        parts.append(f"**{rows:,} rows, {run['method']}:**")
         parts.append(table(["executors", *(f"{n:,}" for n in EXECUTORS)], lines))
     return "\n\n".join(parts)
 
@@ -239,10 +275,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", type=Path, nargs="?", default=HERE / "measured.json")
+    parser.add_argument("file", type=Path, nargs="*", default=sorted(HERE.glob("measured-*.json")))
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
     given = parser.parse_args()
-    text = tables(Measured(json.loads(given.file.read_text(encoding="utf-8"))))
+    measured = [Measured(json.loads(file.read_text(encoding="utf-8"))) for file in given.file]
+    text = "\n\n".join(tables(each) for each in measured)
     print(text)
     if given.write:
         written(PAGE, text)

@@ -18,8 +18,8 @@ LIMIT = 2_550_000_000
 """Of which 40 % hold a million rows of six columns."""
 
 
-def stage(name, tasks, written=0):
-    return {"name": name, "tasks": tasks, "written": written}
+def stage(name, tasks, written=0, read=0):
+    return {"name": name, "tasks": tasks, "written": written, "read": read}
 
 
 @pytest.fixture
@@ -80,3 +80,34 @@ def test_it_says_what_is_short_first(measured, tmp_path):
     text = tables(Measured(json.loads(file.read_text())))
     assert text.count("| most of it | processors |") == 2
     assert "| cells | 10,000 | 10,000 | 10,000 | 10,000 |" in text
+
+
+@pytest.fixture
+def followed(measured):
+    """The same, in which rows and persons met in 10 ways first, for 40 s; and a tenth of the rows,
+    for which no stage ran for 5.5 s, and not for 10.
+    """
+    run = measured.run | {"method": "m-invariance"}
+    run["stages"] = [*run["stages"], stage("tag", [4.0] * 10, read=400_000_000)]
+    small = run | {"rows": ROWS // 10, "start": 4.5}
+    return Measured(measured.found | {"runs": [small, run]})
+
+
+def test_persons_are_dealt_and_recorded(followed):
+    """Rows are packed twice, more tasks begin, and one process writes all that is remembered."""
+    size = Size(followed, 10**9, 10)
+    short = size.shorts()
+    assert short["start of Spark"] == pytest.approx(5.0)
+    assert short["one process records persons"] == pytest.approx(500.0)
+    # half a million rows at a time by 1,000 ways, and each way by 1,000 cells
+    assert size.pieces == 2000 * 1000 + 1000 * 1000
+    assert short["processors"] == pytest.approx(100 * 140 / 20)
+    tasks = 2 * size.partitions + 9 * 1000
+    assert short["one process starts all tasks"] == pytest.approx(tasks * 0.01)
+    assert "| meet known persons | 4.00 |" in tables(followed)
+
+
+def test_nobody_is_recorded_where_one_run_alone_was_measured(measured):
+    """As nothing tells what grows with the rows."""
+    assert measured.alone == (10.0, 0.0)
+    assert Size(measured, 10**9, 10).shorts()["one process records persons"] == 0
