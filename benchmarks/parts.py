@@ -2,7 +2,7 @@
 """What parts lose: a series of two releases whose tables are published in parts as if they were
 larger than the memory, beside the same tables published whole.
 
-    python benchmarks/parts.py [--rows 1500000] [--part 400000] [--method m-invariance]
+    python benchmarks/parts.py [--rows 1500000] [--part 400000] [--method m-invariance] [--spark]
 
 The tables are those of benchmarks/larger.py; in the second one person in twenty is another one.
 ``loss`` is the mean width of a row's intervals, as a share of the attribute's range, over all
@@ -48,6 +48,7 @@ def run() -> None:
     parser.add_argument("--rows", type=int, default=1_500_000)
     parser.add_argument("--part", type=int, default=400_000, help="rows wanted in a part")
     parser.add_argument("--method", choices=METHODS, default="m-invariance")
+    parser.add_argument("--spark", action="store_true", help="also on Spark, which cuts as it does")
     parser.add_argument("--folder", type=Path, help="where tables and releases lie meanwhile")
     options = parser.parse_args()
     method = METHODS[options.method]
@@ -56,13 +57,21 @@ def run() -> None:
     print(f"{'release':<32}{'parts':>6}{'loss':>8}{'counterfeits':>14}{'groups':>9}")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        for way in ("whole", "in parts"):
-            choosing.memory_left = left if way == "whole" else lambda: room
+        for way in ("whole", "in parts", *(["spark"] if options.spark else [])):
+            choosing.memory_left = (lambda: room) if way == "in parts" else left
+            engine, master = ("spark", "local[2]") if way == "spark" else (None, None)
             for number in (1, 2):
                 make(folder / "table.parquet", options.rows, again=number == 2)
-                made = Series(way, SCHEMA, method, to=folder / way, report=False).publish(
-                    folder / "table.parquet"
+                series = Series(
+                    way,
+                    SCHEMA,
+                    method,
+                    to=folder / way,
+                    report=False,
+                    engine=engine,  # type: ignore[arg-type]
+                    spark_master=master,
                 )
+                made = series.publish(folder / "table.parquet")
                 said = f"{options.method} {number}, {way}"
                 share = made.manifest.counterfeits / made.rows
                 print(
