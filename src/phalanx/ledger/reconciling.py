@@ -70,7 +70,7 @@ def standing(rows: Rows, series: str) -> Standing:
 def reconcile(
     rows: Rows,
     series: str,
-    entered: Sequence[tuple[ReleaseEntry, Mapping[str, bytes]]],
+    entered: Sequence[tuple[ReleaseEntry, Mapping[str, memoryview]]],
     *,
     forgotten: bool,
 ) -> Reconciliation:

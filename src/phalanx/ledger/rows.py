@@ -189,7 +189,9 @@ class Rows:
             ),
         )
 
-    def seal(self, content: bytes, series: str, entry: ReleaseEntry, name: str) -> bytes:
+    def seal(
+        self, content: bytes | memoryview, series: str, entry: ReleaseEntry, name: str
+    ) -> bytes:
         """A segment as it is stored, bound to the release that it stems from."""
         return seal(self.keys.sealing(series), content, series, entry.number, entry.digest, name)
 

@@ -18,15 +18,17 @@ from phalanx.randomness import Randomness
 _NONCE: Final = 12
 _PERSON: Final = 16
 _MAPPING: Final = ("person", "group")
-LARGEST: Final = 900_000_000
-"""Bytes of a segment: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
+LARGEST: Final = 1 << 26
+"""Bytes of a segment, which is copied several times on its way into the ledger."""
+MOST: Final = 900_000_000
+"""Bytes of a segment that is read: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
 SPLIT: Final = "#"
 """Stands between the name of a table and the number of a further segment of it."""
 _WITHIN: Final = "/"
 """Stands between the number of a part and the name of a table of it."""
 
 
-def seal(key: bytes, content: bytes, *place: str | int) -> bytes:
+def seal(key: bytes, content: bytes | memoryview, *place: str | int) -> bytes:
     """AES-256-GCM under a random nonce, which stands in front; the place is bound to it, so that a
     segment opens nowhere else.
     """
@@ -44,10 +46,12 @@ def unseal(key: bytes, sealed: bytes, *place: str | int) -> bytes | None:
         return None
 
 
-def split(tables: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Tables as segments, by name: one each, or as many as hold a larger one."""
+def split(tables: Mapping[str, bytes]) -> dict[str, memoryview]:
+    """Tables as segments, by name: one each, or as many as hold a larger one; no copies of them."""
     return {
-        name if not at else f"{name}{SPLIT}{at // LARGEST + 1}": content[at : at + LARGEST]
+        name if not at else f"{name}{SPLIT}{at // LARGEST + 1}": memoryview(content)[
+            at : at + LARGEST
+        ]
         for name, content in tables.items()
         for at in range(0, max(len(content), 1), LARGEST)
     }

@@ -17,7 +17,7 @@ from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry
 from phalanx.ledger.keys import fresh_key, read_key, write_key
 from phalanx.ledger.rows import MOVED, PERSON
-from phalanx.ledger.sealing import LARGEST, seal, unseal
+from phalanx.ledger.sealing import MOST, seal, unseal
 
 _FORMAT: Final = b"phalanx-series-2\n"
 _CHECK: Final = 16
@@ -194,7 +194,7 @@ class Incoming:
         """The next record."""
         try:
             length = int.from_bytes(self._opened.read(_LENGTH), "big")
-            sealed = self._opened.read(length) if length <= LARGEST + _SEALING else b""
+            sealed = self._opened.read(length) if length <= MOST + _SEALING else b""
         except OSError as error:
             raise LedgerError(
                 f"{self._file} cannot be read ({error.strerror}); nothing was imported."

@@ -29,9 +29,6 @@ from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.part import Part
 
-_DENSE: Final = 16
-"""Up to this many groups times values per row are counted in a table instead of sorted."""
-
 
 def check(
     release: Release,
@@ -246,10 +243,9 @@ def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> 
     value = number.fill_null(-1).to_numpy()[column.codes[published]]
     unknown = value < 0  # nowhere in the release, so in no group
     key, cells = at[~unknown] * q + value[~unknown], shown.cell_group * q + shown.cell_value
-    if len(shown) * q <= _DENSE * len(key):
-        tally = np.bincount(key, minlength=len(shown) * q)
-        return int(unknown.sum()) + len(key) - int(np.minimum(tally[cells], shown.cell_count).sum())
-    needed, times = np.unique(key, return_counts=True)
+    key.sort()
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    needed, times = key[first], np.diff(first, append=len(key))
     cell = np.minimum(np.searchsorted(cells, needed), len(cells) - 1)
     there = np.where(cells[cell] == needed, shown.cell_count[cell], 0)
     return int(unknown.sum()) + int(np.maximum(times - there, 0).sum())
