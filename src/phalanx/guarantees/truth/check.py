@@ -67,7 +67,7 @@ def check(
     wrong, remarks = _registry(release, of_release, microdata, boxes, registered)
     suppressed, invented = (
         (0, 0)
-        if shown is None or of_release.values is None
+        if shown is None or shown is microdata or of_release.values is None
         else _changed(microdata.sensitive, shown.sensitive, published)
     )
     unlike = _lacking(of_release, shown or microdata, published, at) + invented
