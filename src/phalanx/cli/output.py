@@ -4,6 +4,7 @@ standard error.
 """
 
 import json
+import logging
 import os
 import sys
 import warnings
@@ -222,8 +223,8 @@ def _short(figure: str) -> str:
 
 @contextmanager
 def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar over named steps on standard error, on a terminal only; yields what to call when a step
-    begins.
+    """A bar over named steps on standard error, on a terminal only, and above it what Phalanx says
+    of a long wait; yields what to call when a step begins.
     """
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
@@ -253,4 +254,12 @@ def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None
             bar.update(task, description=step, completed=len(begun))
             begun.append(step)
 
-        yield begin
+        waits = logging.Handler()
+        waits.emit = lambda record: bar.console.print(record.getMessage())  # type: ignore[method-assign]
+        log = logging.getLogger("phalanx")
+        log.setLevel(logging.INFO)
+        log.addHandler(waits)
+        try:
+            yield begin
+        finally:
+            log.removeHandler(waits)

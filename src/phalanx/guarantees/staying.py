@@ -3,7 +3,7 @@
 since each person stays in one, which is checked, too.
 
 A part of all releases is then a series by itself, and what holds of all persons of every part holds
-of all persons. One part of all releases is in memory at a time, of whoever looks at it.
+of all persons. One part of all releases is in memory at a time, of each process that looks at one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -141,7 +141,7 @@ def followed_in_parts(
     rows, seen = sum(release.manifest.rows for release in series), 0
     with Repeated(rows, _ROOM) as repeated:
 
-        def everybody() -> Iterator[Beside]:
+        def all_parts() -> Iterator[Beside]:
             nonlocal seen
             for places in of_parts.values():
                 groups = [place.groups() for place in places]
@@ -155,7 +155,7 @@ def followed_in_parts(
             [(place.release.path, place.release.manifest, place.at) for place in places]
             for places in of_parts.values()
         ]
-        looked = each(partial(_looked, guarantee, files, unfit), everybody())
+        looked = each(partial(_looked, guarantee, files, unfit), all_parts())
         for places, checked in zip(of_parts.values(), looked, strict=True):
             for place, verdicts in zip(places, checked, strict=True):
                 worst[place.release.number].add(verdicts, place.at)

@@ -3,27 +3,35 @@
 
 Before it reads a kernel from its cache, numba gathers all that any kernel could ever be compiled
 from, and loads scipy where it is installed. Compiling gathers the same again, so that nothing is
-lost where it is left out here.
+lost where it is left out here. The logger of this module says, once, that a compiler is waited for.
 """
 
+import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
+_LOG = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Kept(FunctionCache):
     """What was compiled of a kernel before."""
 
+    _said: ClassVar[bool] = False
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for these types; None where it is to be compiled."""
         rtsys.initialize(target_context)  # what a kernel that makes arrays calls
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if kept := self._load_overload(sig, target_context):  # type: ignore[no-untyped-call]
+                return kept
+        if not _Kept._said:
+            _Kept._said = True
+            _LOG.info("the kernels are compiled, once after installation, for some seconds")
         return None
 
 

@@ -142,8 +142,8 @@ def look(
     at = rows[0]["at"]
     try:
         beside = [_unsealed(row, key) for row in sorted(rows, key=lambda row: int(row["turn"]))]
-        found = there(folder, lambda number: work(number, beside), at)
-        yield record(CALLED, at, CPickleSerializer().dumps(found), None)
+        given = there(folder, lambda number: work(number, beside), at)
+        yield record(CALLED, at, CPickleSerializer().dumps(given), None)
     except ANY as error:
         yield record(CALLED, at, None, told(error))
 

@@ -79,7 +79,7 @@ def beside(hosts: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, Bool
     if "value" not in hosts.columns and not repeated(known["person"]):
         now = hosts.select("person", now="signature")
         met = known.join(now, on="person", how="left", maintain_order="left")
-        # where nobody is met twice, and as many are met as there are hosts, all of them are
+        # where no person is met twice, and as many are met as there are hosts, all of them are
         if met.height == known.height and met["now"].count() == hosts.height:
             moved = met.filter(pl.col("signature") != pl.col("now")).select("person")
             return (
