@@ -4,15 +4,21 @@
 Before it reads a kernel from its cache, numba gathers all that any kernel could ever be compiled
 from, and loads scipy where it is installed. Compiling gathers the same again, so that nothing is
 lost where it is left out here. The logger of this module says, once, that a compiler is waited for.
+
+What one kernel calls is compiled as a part of it (``parts``), and kernels are called from Python
+alone, so that they need no entry for C.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
-import numba
+from numba import config
 from numba.core.caching import FunctionCache
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
+
+from phalanx.kernels.parts import Part, Whole
 
 _LOG = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,20 +41,38 @@ class _Kept(FunctionCache):
         return None
 
 
+class _Kernel(CPUDispatcher):
+    """A function that is compiled for each combination of types that it is called with."""
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+        options = targetoptions | {"no_cfunc_wrapper": True}
+        super().__init__(py_func, targetoptions=options, pipeline_class=Whole)
+        self._part = Part(py_func, targetoptions)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """How a kernel calls it that is being compiled: numba asks for the types."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """The same: numba asks for the code."""
+        return self._part.get_overload(sig)
+
+
 def njit(
     *, cache: bool, nogil: bool, fastmath: bool, **others: Any
 ) -> Callable[[_Function], _Function]:
     """What makes a kernel of a function, with numba's own options: ``cache``, ``nogil``,
     ``fastmath`` and ``others``.
     """
+    options = {"nopython": True, "boundscheck": None, "nogil": nogil, "fastmath": fastmath} | others
 
     def kernel(function: _Function) -> _Function:
-        made: _Function = numba.njit(cache=cache, nogil=nogil, fastmath=fastmath, **others)(
-            function
-        )
-        if cache and made is not function:  # NUMBA_DISABLE_JIT leaves it as it is
+        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return function
+        made = _Kernel(function, options)
+        if cache:
             made._cache = _Kept(function)  # type: ignore[attr-defined,no-untyped-call]  # noqa: SLF001 - numba has no other place for it
-        return made
+        return cast("_Function", made)
 
     return kernel
 
