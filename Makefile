@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BUDGET   ?= 200
 # These run others' programs in environments of their own, and have targets of their own.
 OUTSIDE  := $(addprefix experiments/,judges/% head_to_head/% nist/% spark/%)
-KERNELS  := $(shell grep -rlw njit src --include='*.py')
+KERNELS  := $(sort $(shell grep -rlw njit src --include='*.py') $(wildcard src/phalanx/kernels/*.py))
 # So many megabytes may an installation of the core have, with all that it needs.
 CORE_MB  := 700
 # What compiles longest begins first.

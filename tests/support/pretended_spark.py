@@ -22,7 +22,8 @@ from phalanx.engines.spark import (
     tasks,
 )
 from phalanx.engines.spark.faults import raise_told
-from phalanx.engines.spark.running import OnSpark, Running
+from phalanx.engines.spark.running import Running
+from phalanx.engines.spark.source import OnSpark
 
 
 class Frame:

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
+from phalanx.arrays import from_arrow
 from phalanx.errors import SourceError
 
 _BLOCK = 16
@@ -84,7 +85,7 @@ def _binary(name: str, state: npt.NDArray[np.uint8]) -> pl.Series:
         len(state),
         [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(state))],
     )
-    return pl.Series(name, keys, dtype=pl.Binary)
+    return from_arrow(keys).alias(name)
 
 
 def _canonical(identifiers: pl.Series) -> pl.Series:

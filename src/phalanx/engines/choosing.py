@@ -11,7 +11,7 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
 from phalanx.data.sources.batches import Batches
 from phalanx.engines.out_of_core import Divided
-from phalanx.engines.spark.running import OnSpark, is_frame
+from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
 from phalanx.methods.base import Divisible, Following, Method, Summing
 

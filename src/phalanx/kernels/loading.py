@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, cast
 
 from numba import config
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
@@ -24,9 +24,21 @@ _LOG = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+class _Written(CompileResultCacheImpl):
+    """A kernel as it is written into a file."""
+
+    def reduce(self, data: Any) -> Any:
+        """What of it is written: of its parts nothing beside the code but constants that are
+        Python's, if there are any. Else numba would load their modules with it, and theirs.
+        """
+        *rest, parts = super().reduce(data)  # type: ignore[no-untyped-call]
+        return (*rest, tuple(part for part in parts if part.consts))
+
+
 class _Kept(FunctionCache):
     """What was compiled of a kernel before."""
 
+    _impl_class = _Written
     _said: ClassVar[bool] = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -6,10 +6,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from phalanx.adversaries.disclosure import Disclosed
-from phalanx.adversaries.records.informed import Informed
-from phalanx.adversaries.records.linkage import P_MATCH, Linkage
-from phalanx.adversaries.records.omniscient import Omniscient
-from phalanx.adversaries.registry import made
 from phalanx.exact import Number, exact
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -37,6 +33,11 @@ def disclosed(
     """
     if not release.form.is_drawn:
         return []
+    from phalanx.adversaries.records.informed import Informed  # which other releases do not need
+    from phalanx.adversaries.records.linkage import P_MATCH, Linkage
+    from phalanx.adversaries.records.omniscient import Omniscient
+    from phalanx.adversaries.registry import made
+
     linked = Linkage(sample=_SAMPLE).attack([release], evidence)
     best = max((linked.at(p) for p in P_MATCH), key=_identity)
     omniscient = Omniscient() if "omniscient" in bounds else made("omniscient")

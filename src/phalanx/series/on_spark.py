@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.engines.spark.running import OnSpark, Running
+from phalanx.engines.spark.running import Running
+from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify

@@ -7,7 +7,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide
 from phalanx.engines.out_of_core import Divided
-from phalanx.engines.spark.running import OnSpark
+from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import (
     LedgerError,
     PhalanxError,
@@ -36,18 +36,15 @@ from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
 from phalanx.methods.ordering import check_takes
 from phalanx.series import staging
-from phalanx.series.counted import DraftingByCounts, counts
-from phalanx.series.counted_on_spark import CountingOnSpark
+from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import Progress, check_parts, reason
-from phalanx.series.in_parts import DraftingInParts
-from phalanx.series.on_spark import DraftingOnSpark
 from phalanx.series.once import as_release
+from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
-from phalanx.series.staying import DraftingStaying, Recalled
-from phalanx.series.staying_on_spark import StayingOnSpark
+from phalanx.series.staying import Recalled
 from phalanx.verification import as_tables, gather_evidence, verify
 
 if TYPE_CHECKING:
@@ -55,6 +52,8 @@ if TYPE_CHECKING:
 
     from phalanx.adversaries import Adversary, Attack
     from phalanx.estimators import Estimate
+    from phalanx.series.in_parts import DraftingInParts
+    from phalanx.series.on_spark import DraftingOnSpark
     from phalanx.verification import Verification
 
 _PROMISED = {
@@ -486,7 +485,7 @@ class Series:
         registry: "pl.DataFrame | None",
         ledger: Ledger,
         progress: Progress,
-    ) -> Drafting | DraftingInParts | DraftingOnSpark:
+    ) -> "Drafting | DraftingInParts | DraftingOnSpark":
         """What the next release is made from; LedgerError where the series cannot go on, or began
         with another guarantee.
         """
@@ -532,17 +531,9 @@ class Series:
         )
         if microdata is not None:
             return of(microdata=microdata)
-        on_spark, persons = isinstance(frame, OnSpark), self._is.method.needs_persons
-        in_parts: Callable[..., DraftingInParts | DraftingOnSpark]
         parted: Any = frame
-        if persons:
-            recalled = Recalled(ledger=ledger, series=self.name)
-            in_parts = partial(StayingOnSpark if on_spark else DraftingStaying, recalled=recalled)
-        elif counts(self._is.method):
-            in_parts = CountingOnSpark if on_spark else DraftingByCounts
-        else:
-            in_parts = DraftingOnSpark if on_spark else DraftingInParts
-        return in_parts(
+        recalled = Recalled(ledger=ledger, series=self.name)
+        return way_of(parted, self._is.method, recalled)(
             of=partial(of, attacked=False, groups={}),
             divided=parted,
             key=key if self._is.schema.identifier is not None else None,

@@ -9,7 +9,6 @@ counted there, merged with their neighbours until none is too small, and solved.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -21,9 +20,8 @@ from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells, sampled_share
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
-from phalanx.engines.spark.calling import by_group, call_each, refusing_spark, silenced, stage
+from phalanx.engines.spark.calling import by_group, call_each, silenced, stage
 from phalanx.engines.spark.faults import WorkerFault, raise_told
-from phalanx.engines.spark.session import session
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division, Method, Settling
 from phalanx.randomness import Randomness
@@ -48,54 +46,6 @@ _SMALL: Final = 8
 """A cell of less than this part of its size is published with its neighbour."""
 _HASHES: Final = 2_000_000
 """So many persons are compared at a time."""
-
-
-@dataclass(frozen=True)
-class OnSpark:
-    """A table that is published on Spark; nothing of it is read before it is asked for."""
-
-    source: Any
-    """The path of Parquet, a file or a folder of files, or a data frame of Spark."""
-    schema: Schema
-    most: int
-    """So many rows of a cell fit the memory of a worker."""
-    master: str | None
-
-    @contextmanager
-    def running(self, place: Path) -> "Iterator[Running]":
-        """The table where Spark runs.
-
-        Parameters
-        ----------
-        place : Path
-            A private folder on a disk that has room for the rows; nothing is left there.
-
-        Yields
-        ------
-        Running
-            The table.
-
-        Raises
-        ------
-        ExtraError, PlanError
-            As ``session`` does.
-        SourceError, SchemaError
-            Where the table is not what the schema says.
-        """
-        if is_frame(self.source):
-            place_of = session(place, self.source.sparkSession.sparkContext.master)
-        else:
-            place_of = session(place, self.master)
-        with place_of as spark, refusing_spark():
-            with stage(spark, "count"):
-                frame = self.source if is_frame(self.source) else _read(spark, self.source)
-                running = Running.of(spark, frame, self.schema, self.most)
-            yield running
-
-
-def is_frame(source: Any) -> bool:
-    """Whether a source is a data frame of Spark; nothing is imported for it."""
-    return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "mapInArrow")
 
 
 @dataclass(frozen=True)
@@ -419,8 +369,9 @@ def check_count(cells: int) -> None:
         )
 
 
-def _read(spark: "SparkSession", source: Any) -> "DataFrame":
+def read(spark: "SparkSession", source: Any) -> "DataFrame":
+    """The rows of a file of Parquet, or of a folder of files."""
     return spark.read.parquet(Path(source).absolute().as_uri())
 
 
-__all__ = ["OnSpark", "Running", "is_frame"]
+__all__ = ["Running", "read"]

@@ -15,9 +15,9 @@ from typing import Final
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from phalanx.arrays import from_arrow
 from phalanx.data.sources.reading import read_parquet, refusing
 from phalanx.errors import ReleaseError, SourceError
 from phalanx.guarantees.consistency.parquet_bytes import left_over
@@ -89,7 +89,8 @@ def _unused_values(path: Path, texts: list[str]) -> list[str]:
                 for chunk in column.chunks:
                     if (
                         isinstance(chunk, pa.DictionaryArray)
-                        and len(pc.unique(chunk.indices.drop_null())) < len(chunk.dictionary)
+                        and from_arrow(chunk.indices).drop_nulls().n_unique()
+                        < len(chunk.dictionary)
                         and name not in unused
                     ):
                         unused.append(name)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A publication loads what it needs and no more: to load is most of what a small table waits for."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+NOT_NEEDED = (
+    "scipy.linalg",
+    "pandas",
+    "pyarrow.compute",
+    "numba.np.arraymath",
+    "pyspark",
+    "phalanx.engines.spark.running",
+    "phalanx.series.on_spark",
+    "opendp",
+    "sklearn",
+)
+RUN = """
+import sys
+from phalanx import cli
+named = sys.argv[2:]
+del sys.argv[2:]
+sys.argv[:] = ["phalanx", "publish", sys.argv[1], "--quiet"]
+try:
+    cli.main()
+finally:
+    print("loaded:", *(name for name in named if name in sys.modules))
+"""
+
+
+def test_a_publication_loads_what_it_needs(ward) -> None:
+    """Of a table of Parquet, here, with k alone, its check, its ledger and its report; where kernels
+    were compiled before.
+    """
+    rows = range(2_000)  # of fewer than 1,001 a report plays adversaries
+    table = {"who": rows, "age": [i % 50 for i in rows], "zip": [i % 7 for i in rows]}
+    pl.DataFrame(table | {"ill": ["abcd"[i % 4] for i in rows]}).write_parquet(
+        ward.path / "t.parquet"
+    )
+    ward.plan(path="t.parquet", method='name = "mondrian"\nk = 2')
+
+    shutil.copytree(ward.path, ward.path / "first")
+
+    def loaded(folder: Path) -> list[str]:
+        made = subprocess.run(
+            [sys.executable, "-c", RUN, "plan.toml", "numba", "phalanx.report", *NOT_NEEDED],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert made.stderr == ""
+        return made.stdout.splitlines()[-1].split()[1:]
+
+    loaded(ward.path / "first")  # compiles, where nobody did before
+    assert loaded(ward.path) == ["numba", "phalanx.report"]
