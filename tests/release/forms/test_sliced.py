@@ -460,3 +460,41 @@ def test_a_form_of_another_kind_is_named(tmp_path):
         ReleaseError, match="this is about generalized releases, and this one is sliced"
     ):
         _ = release.generalized
+
+
+VALUES: tuple[list[Any], ...] = (
+    ["a", "b", "B", "", "ä", None],
+    [1, 2, -5, None],
+    [2**62, -(2**62), 0],
+    [0.5, -1.0, None],
+    [True, False],
+    [date(2020, 1, 1), None],
+)
+"""Of which columns are made up."""
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 6, 40])
+@pytest.mark.parametrize("rows", [0, 1, 2, 300])
+def test_equal_rows_are_counted_once_and_in_order(columns: int, rows: int) -> None:
+    """Whatever the columns hold, and also where all their combinations are more than a whole number
+    can tell apart; as Polars does it slowly, value by value.
+    """
+    rng = np.random.default_rng(columns * 1000 + rows)
+    frame = pl.DataFrame(
+        {
+            f"c{i}": pl.Series(
+                [VALUES[i % 6][j] for j in rng.integers(0, len(VALUES[i % 6]), rows)],
+                dtype=pl.Series(VALUES[i % 6]).dtype,
+            )
+            for i in range(columns)
+        }
+    )
+    frame = pl.concat([frame, frame.head(rows // 2)])
+    counted = sliced._counted(frame)
+    slowly = (
+        frame.group_by(frame.columns)
+        .agg(pl.len().cast(pl.Int64).alias("count"))
+        .sort(frame.columns, nulls_last=False)
+    )
+    assert counted.equals(slowly)
+    assert counted.schema == slowly.schema

@@ -22,6 +22,8 @@ from phalanx.release.manifest import Manifest, PublishedAttribute, Slices
 
 BUCKET: Final = "bucket"
 COUNT: Final = "count"
+_WIDE: Final = 2**63
+"""Whole numbers of 64 bits are below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,12 +347,34 @@ def _values(
 
 
 def _counted(side: pl.DataFrame) -> pl.DataFrame:
-    """Equal rows counted, in ascending order, which tells nothing about the source."""
-    return (
-        side.group_by(side.columns)
-        .agg(pl.len().cast(pl.Int64).alias(COUNT))
-        .sort(side.columns, nulls_last=False)
+    """Equal rows counted, in ascending order, which tells nothing about the source; by one number for
+    each row, as to sort texts takes several times as long.
+    """
+    key, keys = np.zeros(side.height, dtype=np.int64), 1
+    for column in side:
+        place, values = _places(column)
+        if keys * values >= _WIDE:
+            distinct, key = np.unique(key, return_inverse=True)
+            keys = len(distinct)
+        key, keys = key * values + place, keys * values
+    _, first, counts = np.unique(key, return_index=True, return_counts=True)
+    return side[first].with_columns(pl.Series(COUNT, counts, dtype=pl.Int64))
+
+
+def _places(column: pl.Series) -> tuple[Ints, int]:
+    """The place of every value among those that are there, a missing one first; and how many places
+    there are.
+    """
+    if column.dtype.is_integer() and not column.null_count() and len(column):
+        low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+        if low >= -_WIDE and high < _WIDE and high - low < 4 * len(column):
+            return column.cast(pl.Int64).to_numpy() - low, high - low + 1
+    values = pl.DataFrame({"value": column.unique().sort(nulls_last=False)})
+    numbered = values.with_columns(pl.Series("place", np.arange(values.height, dtype=np.int64)))
+    placed = pl.DataFrame({"value": column}).join(
+        numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
     )
+    return placed["place"].to_numpy(), values.height
 
 
 def check_published(attributes: Sequence[PublishedAttribute]) -> None:
