@@ -34,7 +34,7 @@ STORE = 1e9
 
 SPLIT = 128 << 20
 """So many bytes of a file are a task of Spark, as its settings have it."""
-LEAST, MOST, EACH = 100_000, 1_000_000, 2
+LEAST, MOST, EACH = 500_000, 1_000_000, 2
 """How src/phalanx/engines/spark/running.py chooses the rows of a cell."""
 SAMPLE, SAMPLED = 200_000, 100
 """How many rows it draws to see where cells end."""

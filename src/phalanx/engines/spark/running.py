@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 _MOST_ROWS: Final = 1_000_000
 """Of a cell, where the memory of a worker would take more."""
-_LEAST_ROWS: Final = 100_000
+_LEAST_ROWS: Final = 500_000
 """Smaller cells are not made so that all workers have one; they lose too much."""
 _EACH: Final = 2
 """So many cells for each worker, so that none waits long for the last one."""
