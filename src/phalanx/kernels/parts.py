@@ -18,12 +18,11 @@ from numba.core.registry import CPUDispatcher, cpu_target
 class _Linked(JITCodeLibrary):
     """The code of a part, of which no machine code is made."""
 
-    def finalize(self) -> None:
-        """Take in what it calls itself; all else is done where it is taken in."""
-        self._raise_if_finalized()  # type: ignore[no-untyped-call]
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as numba does it
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001 - as numba does it
+    def _optimize_final_module(self) -> None:
+        """Nothing, when it has taken in what it calls itself: it is optimised where it is taken in."""
+
+    def _finalize_final_module(self) -> None:
+        """No more than to say that it can be taken in."""
         self._finalized = True
 
 
