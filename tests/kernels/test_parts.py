@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kernel calls is compiled once, as a part of it, and does what it does by itself."""
 
+import pickle
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 
 from phalanx.kernels import njit
+from phalanx.methods.m_invariance.kernels import counted_order
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is compiled where NUMBA_DISABLE_JIT is set"
@@ -71,3 +76,19 @@ def test_functions_of_others_are_compiled_as_ever(kernels):
     assert "get_executable" not in vars(context)
     theirs = numba.njit(lambda n: np.arange(n).max() + halves(n).sum())
     assert theirs(5) == 4 + 4
+
+
+def test_a_kernel_goes_to_another_process():
+    """As any function of numba does, for who runs one there."""
+    code = (
+        "import pickle, sys, numpy\n"
+        "kernel = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+        "print(*kernel(numpy.array([2, 0, 1, 0]), 3))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code, pickle.dumps(counted_order).hex()],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert made.stdout.split() == ["1", "3", "2", "0"]

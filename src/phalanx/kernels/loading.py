@@ -56,10 +56,12 @@ class _Kept(FunctionCache):
 class _Kernel(CPUDispatcher):
     """A function that is compiled for each combination of types that it is called with."""
 
-    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+    def __init__(
+        self, py_func: Callable[..., Any], types: dict[str, Any], targetoptions: dict[str, Any]
+    ) -> None:
         options = targetoptions | {"no_cfunc_wrapper": True}
-        super().__init__(py_func, targetoptions=options, pipeline_class=Whole)
-        self._part = Part(py_func, targetoptions)
+        super().__init__(py_func, types, options, pipeline_class=Whole)
+        self._part = Part(py_func, types, targetoptions)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """How a kernel calls it that is being compiled: numba asks for the types."""
@@ -81,7 +83,7 @@ def njit(
     def kernel(function: _Function) -> _Function:
         if config.DISABLE_JIT:  # type: ignore[attr-defined]
             return function
-        made = _Kernel(function, options)
+        made = _Kernel(function, {}, options)
         if cache:
             made._cache = _Kept(function)  # type: ignore[attr-defined,no-untyped-call]  # noqa: SLF001 - numba has no other place for it
         return cast("_Function", made)

@@ -65,9 +65,11 @@ class _PartsCompiler(CompilerBase):
 class Part(CPUDispatcher):
     """A function as a part of the kernels that call it."""
 
-    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any]) -> None:
+    def __init__(
+        self, py_func: Callable[..., Any], types: dict[str, Any], targetoptions: dict[str, Any]
+    ) -> None:
         options = targetoptions | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        super().__init__(py_func, targetoptions=options, pipeline_class=_PartsCompiler)
+        super().__init__(py_func, types, options, pipeline_class=_PartsCompiler)
 
     def add_overload(self, cres: Any) -> None:
         """Where numba keeps what it compiled by what Python would call, there is something else."""
