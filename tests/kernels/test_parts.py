@@ -92,3 +92,42 @@ def test_a_kernel_goes_to_another_process():
         check=True,
     )
     assert made.stdout.split() == ["1", "3", "2", "0"]
+
+
+KEPT = """
+from phalanx.kernels import njit
+
+@njit(cache=True, nogil=True, fastmath=False)
+def root(n):
+    if n < 0:
+        raise ValueError("below zero")
+    return n // 2
+
+@njit(cache=True, nogil=True, fastmath=False)
+def whole(n):
+    return root(n) + 1
+
+print(whole(4))
+try:
+    whole(-4)
+except ValueError as error:
+    print(error)
+print(sum(whole.stats.cache_hits.values()))
+"""
+"""What prints also whether the kernel was read from a file."""
+
+
+def test_a_kernel_that_is_read_refuses_as_the_one_that_was_compiled(tmp_path):
+    """Nothing of a part is written but its code, which is all that its refusals need."""
+    (tmp_path / "kept.py").write_text(KEPT, encoding="utf-8")
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PATH": ""}
+    for read in ("0", "1"):
+        made = subprocess.run(
+            [sys.executable, "kept.py"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert made.stdout.splitlines() == ["3", "below zero", read]

@@ -80,7 +80,7 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input
     or use, 70 a fault of ours, 130 interrupted.
     """
-    # a process of a command is short: what is loaded stays, and to look for cycles in it costs a tenth of the start
+    # what a command loads stays until it ends; to look for cycles in it costs a tenth of the start
     gc.set_threshold(100_000, 20, 100)
     keep_standard_error()
     say_warnings()

@@ -101,13 +101,7 @@ class View:
             attributes = [by_name[name] for name in column if name != secret]
             above = () if parents[i] == ROOT else form.columns[parents[i]]
             sides.append(
-                _side(
-                    form.parts[i],
-                    ids,
-                    attributes,
-                    [a for a in attributes if a.name in above],
-                    once=not form.compact,
-                )
+                _side(form.parts[i], ids, attributes, [a for a in attributes if a.name in above])
             )
         if secret is None:
             none = np.zeros(0, dtype=np.int64)
@@ -147,18 +141,10 @@ def _side(
     ids: pl.Series,
     attributes: Sequence[PublishedAttribute],
     shared: Sequence[PublishedAttribute],
-    *,
-    once: bool,
 ) -> Side:
-    """A column as it is matched with persons; ``once``: its part counts no values twice, as a part
-    that was counted here does not.
-    """
     names = [c for a in attributes for c in a.columns]
     values = part.select(names).unique().sort(names) if names else _ONE
-    if once and len(names) == part.width - 2:
-        counted = part.select(BUCKET, *names, COUNT)
-    else:
-        counted = part.group_by(BUCKET, *names).agg(pl.col(COUNT).sum())
+    counted = part.group_by(BUCKET, *names).agg(pl.col(COUNT).sum())
     joined = [BUCKET, *(c for a in shared for c in a.columns)]
     counted = counted.with_columns(pl.col(COUNT).sum().over(joined).alias("\0within"))
     value, bucket = _numbers(counted, names, values), _places_of(ids, counted[BUCKET])
