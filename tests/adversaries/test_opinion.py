@@ -11,6 +11,7 @@ import phalanx
 from adversaries.groups.test_posterior import WORKED, encoded, published
 from phalanx import Extremes, Posterior, cli
 from phalanx.adversaries.opinion import QUESTIONS, answers, play_all, question_of
+from phalanx.adversaries.registry import ABOUT, KNOWN, OURS
 from phalanx.release.evidence.evidence import Evidence
 
 MICRODATA = encoded(WORKED)
@@ -56,6 +57,11 @@ def test_every_adversary_is_played_or_named():
         assert played | named == known
         assert not played & named
         assert {question_of(name) for name in known} == set(QUESTIONS)
+
+
+def test_what_ours_are_about_is_known_without_loading_them():
+    """It is what the adversary itself says."""
+    assert {name: KNOWN[name].question for name in OURS} == ABOUT
 
 
 def test_every_attack_has_its_sentence():

@@ -16,6 +16,8 @@ NOT_NEEDED = (
     "pyspark",
     "phalanx.engines.spark.running",
     "phalanx.series.on_spark",
+    "phalanx.adversaries.groups.posterior",
+    "phalanx.adversaries.minimality.adversary",
     "opendp",
     "sklearn",
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phalanx.adversaries.base import Attack
-from phalanx.adversaries.registry import KNOWN, OURS, made
+from phalanx.adversaries.registry import ABOUT, KNOWN, OURS, made
 from phalanx.errors import PhalanxError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -91,6 +91,8 @@ def question_of(adversary: str) -> str:
     >>> question_of("singling-out"), question_of("posterior")
     ('singling out', 'inference')
     """
+    if adversary in ABOUT:
+        return ABOUT[adversary]
     with suppress(KeyError, PhalanxError):
         return str(getattr(KNOWN[adversary], "question", _UNSAID))
     return _UNSAID

@@ -27,6 +27,26 @@ OURS: Final[Mapping[str, str]] = {
 }
 """In the order in which they are played. What ``pyproject.toml`` lists too."""
 KNOWN: Final = Installed("phalanx.adversaries", OURS)
+ABOUT: Final[Mapping[str, str]] = {
+    "singling-out": "singling out",
+    "extremes": "singling out",
+    "membership": "singling out",
+    "linkage": "linkability",
+    "informed": "linkability",
+    "omniscient": "linkability",
+    "posterior": "inference",
+    "posterior-learning": "inference",
+    "downcoding": "inference",
+    "minimality": "inference",
+    "intersection": "linkability",
+    "intersection-by-person": "linkability",
+    "learning": "inference",
+    "history": "inference",
+    "growth": "inference",
+    "counterfeits": "inference",
+    "composition": "linkability",
+}
+"""The ``question`` of each of ours, so that to name one who was not played loads none."""
 
 
 def made(name: str, **options: Any) -> Any:
