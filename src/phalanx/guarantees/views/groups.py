@@ -135,7 +135,7 @@ class Groups:
         """
         return self.attribute is not None and self.attribute.type == "set"
 
-    @cached_property
+    @property
     def members(self) -> "Groups":
         """The same groups with a cell per single value: how many rows of the group have a set that
         holds it; itself where the attribute holds no sets.
@@ -143,8 +143,16 @@ class Groups:
         Empty sets and missing ones are in no cell, so that a group may have none, and its counts
         need not add up to its size.
         """
+        apart = self._members
+        return self if apart is None else apart
+
+    @cached_property
+    def _members(self) -> "Groups | None":
+        """None, and not itself, where the attribute holds no sets: what remembers itself waits for a
+        search for cycles, and all parts of a release with it.
+        """
         if self.values is None or self.attribute is None or not self.of_sets:
-            return self
+            return None
         of_values = sets.members(self.values.cast(pl.String, strict=False))
         values, value = places(of_values["value"])
         # cells are by group and value, those of one set stand anywhere: each is repeated for every
