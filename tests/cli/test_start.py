@@ -16,6 +16,7 @@ NOT_NEEDED = (
     "pyspark",
     "phalanx.engines.spark.running",
     "phalanx.series.on_spark",
+    "phalanx.guarantees.global_guarantee.guarantee",
     "phalanx.adversaries.groups.posterior",
     "phalanx.adversaries.minimality.adversary",
     "opendp",

@@ -2,3 +2,10 @@
 """The global guarantee: ``guarantee``; ``shares``: the probability of a link; ``breach``: whose it
 is; ``carried``: what a series carries on; ``cohorts``.
 """
+
+from typing import Final
+
+NAME: Final = "global-guarantee"
+"""By which a manifest says it."""
+
+__all__ = ["NAME"]

@@ -16,7 +16,7 @@ from phalanx.arrays import Bools
 from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.global_guarantee import cohorts
+from phalanx.guarantees.global_guarantee import NAME, cohorts
 from phalanx.guarantees.global_guarantee.breach import Series, SoFar
 from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
 from phalanx.guarantees.sentences import named, one_in
@@ -42,7 +42,7 @@ class GlobalGuarantee:
     checked``. PlanError where l is not above 1 or the values are not lists.
     """
 
-    name: ClassVar[str] = "global-guarantee"
+    name: ClassVar[str] = NAME
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     over_series: ClassVar[bool] = True

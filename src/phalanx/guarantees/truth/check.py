@@ -16,7 +16,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency import perturbed, recoded
-from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.global_guarantee import NAME as GLOBAL
 from phalanx.guarantees.truth import buckets as bucket_truth
 from phalanx.guarantees.truth.coverage import loose_ends
 from phalanx.guarantees.truth.weights import wrong_means
@@ -263,7 +263,7 @@ def suppresses(release: Release) -> bool:
     form without a manifest promises nothing.
     """
     return isinstance(release, Release) and any(
-        public.get("name") == GlobalGuarantee.name for public in release.manifest.guarantees
+        public.get("name") == GLOBAL for public in release.manifest.guarantees
     )
 
 
