@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A publication loads what it needs and no more: to load is most of what a small table waits for."""
 
+import gc
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
+from typer.testing import CliRunner
+
+from phalanx.cli import app
 
 NOT_NEEDED = (
     "scipy.linalg",
@@ -64,3 +68,19 @@ def test_a_publication_loads_what_it_needs(ward) -> None:
 
     loaded(ward.path / "first")  # compiles, where nobody did before
     assert loaded(ward.path) == ["numba", "phalanx.report"]
+
+
+def test_the_studio_looks_for_cycles_as_any_program_that_runs_for_hours(monkeypatch) -> None:
+    """A command that is soon done looks for them rarely; the studio would keep them."""
+    from phalanx.studio import serving
+
+    before, seen = gc.get_threshold(), []
+    monkeypatch.setattr(serving, "place_of", lambda *_, **__: None)
+    monkeypatch.setattr(serving, "serve", lambda *_, **__: seen.append(gc.get_threshold()))
+    gc.set_threshold(100_000, 20, 100)
+    try:
+        assert CliRunner().invoke(app, ["studio"]).exit_code == 0
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+    assert [each[0] for each in seen] == [700]

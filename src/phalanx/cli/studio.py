@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx studio``: look, choose, publish and explain, in the browser on this machine."""
 
+import gc
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -34,6 +35,9 @@ def studio(
     in, once. Ctrl-C ends it. JSON keys, in a line for each new address: address.
     """
     from phalanx.studio.serving import place_of, serve
+
+    gc.freeze()
+    gc.set_threshold(700, 10, 10)  # for hours, in which cycles pile up; a command is done before
 
     def announce(address: str) -> None:
         if json:
