@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that were compiled before are read without preparing to compile."""
 
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import phalanx
 
 PREPARED = "scipy.linalg", "pycparser", "numba.typed.dictimpl"
 """What numba loads where it is about to compile."""
@@ -30,6 +33,19 @@ with steps(["group"], quiet="quiet" in sys.argv) as begin:
 print(sys.stderr.getvalue().count("the kernels are compiled, once"))
 """
 """A bar over steps on a terminal, in which two kernels are used."""
+CALLED = """
+from phalanx.kernels import njit
+@njit(cache=True, nogil=True, fastmath=False)
+def called(): return {}
+"""
+CALLING = """
+from phalanx.kernels import njit
+from phalanx.kernels.called import called
+@njit(cache=True, nogil=True, fastmath=False)
+def calling(): return called()
+print(calling(), sum(calling.stats.cache_hits.values()))
+"""
+"""A kernel in a file of its own, and one that calls it and says whether it was compiled before."""
 
 
 @pytest.fixture
@@ -75,3 +91,23 @@ def test_who_waits_for_the_compiler_is_told_once(environment):
         shutil.rmtree(folder)
     assert run(environment, SAID) == ["1"]
     assert run(environment, SAID) == ["0"]
+
+
+def test_a_kernel_goes_with_what_is_written_in_what_it_calls(tmp_path):
+    """What it calls, in another file, is changed into as many characters at the same time: what was
+    compiled is not used any more. Other times of all files change nothing.
+    """
+    package = tmp_path / "phalanx"
+    shutil.copytree(
+        Path(phalanx.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    called, calling = package / "kernels" / "called.py", package / "kernels" / "calling.py"
+    calling.write_text(CALLING)
+    environment = {"PYTHONPATH": str(tmp_path), "PATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    code, said = "import phalanx.kernels.calling", []
+    for number, when in ((1, 1), (1, 2), (2, 2)):
+        called.write_text(CALLED.format(number))
+        for path in (called, calling):
+            os.utime(path, (1_600_000_000 + when, 1_600_000_000 + when))
+        said.append(run(environment, code, []))
+    assert said == [["1", "0"], ["1", "1"], ["2", "0"]]

@@ -7,10 +7,12 @@ where there is none at all, importing numba's kernels would end in an error of i
 """
 
 import atexit
+import hashlib
 import os
 import shutil
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +50,25 @@ def choose() -> Path:
         place = _temporary()
     _copy(place)
     return place
+
+
+@cache
+def made_of(source: Path) -> str:
+    """A digest of what a kernel in the file ``source`` is made of: this file, and all of ours that
+    have kernels or what these share. One that was compiled of anything else is compiled anew.
+    """
+    digest = hashlib.sha256(_all_of_ours())
+    digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _all_of_ours() -> bytes:
+    digest = hashlib.sha256()
+    for room in (BESIDE / "kernels", *sorted((BESIDE / "methods").glob("*/kernels*"))):
+        for file in sorted(room.glob("*.py")) if room.is_dir() else (room,):
+            digest.update(file.read_bytes())
+    return digest.digest()
 
 
 def _usable(folder: Path) -> bool:

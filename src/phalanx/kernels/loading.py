@@ -3,7 +3,9 @@
 
 Before it reads a kernel from its cache, numba gathers all that any kernel could ever be compiled
 from, and loads scipy where it is installed. Compiling gathers the same again, so that nothing is
-lost where it is left out here. The logger of this module says, once, that a compiler is waited for.
+lost where it is left out here. And it goes by the time and size of a kernel's own file, so that a
+kernel would outlive a change of what it calls; ours go by what is written in all their files. The
+logger of this module says, once, that a compiler is waited for.
 
 What one kernel calls is compiled as a part of it (``parts``), and kernels are called from Python
 alone, so that they need no entry for C.
@@ -11,13 +13,15 @@ alone, so that they need no entry for C.
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from numba import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
+from phalanx.kernels.cache import made_of
 from phalanx.kernels.parts import Part, Whole
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +44,14 @@ class _Kept(FunctionCache):
 
     _impl_class = _Written
     _said: ClassVar[bool] = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=made_of(Path(function.__code__.co_filename)),
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for these types; None where it is to be compiled."""
@@ -85,7 +97,7 @@ def njit(
             return function
         made = _Kernel(function, {}, options)
         if cache:
-            made._cache = _Kept(function)  # type: ignore[attr-defined,no-untyped-call]  # noqa: SLF001 - numba has no other place for it
+            made._cache = _Kept(function)  # type: ignore[attr-defined]  # noqa: SLF001 - numba has no other place for it
         return cast("_Function", made)
 
     return kernel
