@@ -59,17 +59,17 @@ format: $(VENV)/.locked  ## what can be put right by machine
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-core: $(VENV)/.uv  ## the core alone, without any extra: how large it is, which has a bound, and that it works
+core: $(VENV)/.uv  ## the core alone, without any extra: how large it is, which has a bound, and that it works with the kernels that are installed with it
 	@$(FRESH)
 	@$(INTO) .
 	@size=$$(du -sm $(VENV)-$@/lib/python3*/site-packages | cut -f 1); echo "$$size MB, of $(CORE_MB) at most: the core and what it needs"; \
 	  [ "$$size" -le $(CORE_MB) ] || { echo "Not green: the core is light; make what is new an extra." >&2; exit 1; }
 	@$(INTO) 'pytest>=8.3'
-	@NUMBA_DISABLE_JIT=1 $(INSTALLED)  # compiled they are everywhere else, which takes a minute
+	@PHALANX_KERNELS=installed $(INSTALLED)
 
 lowest: $(VENV)/.uv  ## the lowest versions that pyproject.toml declares: that they work
 	@$(FRESH)
-	@$(INTO) --resolution lowest-direct '.[all]' 'pytest>=8.3'
+	@HATCH_BUILD_NO_HOOKS=true $(INTO) --resolution lowest-direct '.[all]' 'pytest>=8.3'  # kernels are compiled as they are used, quickly
 	@$(INSTALLED)
 
 spark: $(VENV)-spark/.made  ## the tests of Spark, in an environment of its own, which has PySpark; needs Java 17

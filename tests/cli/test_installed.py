@@ -18,6 +18,7 @@ import pytest
 
 import phalanx
 from phalanx.errors import EXTRAS
+from phalanx.kernels.loading import njit
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEME = (
@@ -86,6 +87,29 @@ def test_what_is_published_verifies(ward, extra: str, method: str) -> None:
         assert (published.code, published.err) == (0, "")
     assert ward.call("verify", *releases).code == 0
     assert ward.call("verify", "out/ward-1", "--original", "t.csv", "--identifier", "who").code == 0
+
+
+def compiled_here() -> list[str]:
+    """The kernels that this process compiled, and did not find as they were installed."""
+    kernel = type(njit(cache=False, nogil=True, fastmath=False)(compiled_here))
+    kernels = {
+        id(each): each
+        for name, module in list(sys.modules.items())
+        if name.startswith("phalanx.")
+        for each in vars(module).values()
+        if isinstance(each, kernel)
+    }
+    assert len(kernels) > 20
+    return [each.__name__ for each in kernels.values() if each.stats.cache_misses]
+
+
+def test_nobody_waits_for_a_compiler() -> None:
+    """An installation from the source brings all kernels that were used above; where PHALANX_KERNELS
+    says that it has some, as in `make core`.
+    """
+    if "PHALANX_KERNELS" not in os.environ:
+        pytest.skip("PHALANX_KERNELS is not set, so kernels are compiled as they are used")
+    assert compiled_here() == []
 
 
 def test_the_budget_needs_no_extra(call) -> None:

@@ -33,10 +33,11 @@ class _Written(CompileResultCacheImpl):
 
     def reduce(self, data: Any) -> Any:
         """What of it is written: of its parts nothing beside the code but constants that are
-        Python's, if there are any. Else numba would load their modules with it, and theirs.
+        Python's, if there are any. Else numba would load their modules with it, and theirs. And
+        no text about its types, which names the folder that it was compiled in.
         """
-        *rest, parts = super().reduce(data)  # type: ignore[no-untyped-call]
-        return (*rest, tuple(part for part in parts if part.consts))
+        *rest, _, reload, parts = super().reduce(data)  # type: ignore[no-untyped-call]
+        return (*rest, "", reload, tuple(part for part in parts if part.consts))
 
 
 class _Kept(FunctionCache):
