@@ -61,7 +61,9 @@ class Kernels(BuildHookInterface):
 
     def _compile(self, method: str) -> str:
         """The kernels of a method, in a process of its own; what it says where that fails."""
-        environment = os.environ | {"PYTHONPATH": str(self._place), "NUMBA_CACHE_DIR": ""}
+        first = [str(self._place), os.environ.get("PYTHONPATH", "")]  # pip finds what we need by it
+        paths = os.pathsep.join(path for path in first if path)
+        environment = os.environ | {"PYTHONPATH": paths, "NUMBA_CACHE_DIR": ""}
         done = subprocess.run(  # noqa: S603 - our own words
             [sys.executable, "-c", WARM, "warm", method, "--quiet"],
             env=environment,

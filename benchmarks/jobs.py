@@ -245,7 +245,7 @@ def installed() -> str:
         [sys.executable, "-m", "venv", str(place)],
         [python, "-m", "pip", "install", "--quiet", f"{HERE.parent}[mutual-cover]"],
     ):
-        subprocess.run(argv, check=True)
+        subprocess.run(argv, check=True, stderr=subprocess.DEVNULL)
     return str(place / "bin" / "phalanx")
 
 
