@@ -448,7 +448,7 @@ def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> Non
     assert {table for table, _, _ in statistics} == {"meta", "series", "releases", "segments"}
     assert "MARKER" not in str(statistics)
     assert seen() == set()
-    ledger._store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", pack(memory))
+    ledger._store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", bytes(pack(memory)))
     assert seen() >= {b"MARKER", persons[7]}, "the look itself must find what is not sealed"
 
 

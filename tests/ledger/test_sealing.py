@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.ledger import Ledger, ReleaseEntry, sealing
 from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
 from phalanx.ledger.store import Store
 
@@ -60,7 +60,7 @@ def test_types_go_round() -> None:
     assert_frame_equal(unpack(pack(frame.clear())), frame.clear())
     enum = pl.DataFrame({"e": pl.Series(["a"], dtype=pl.Enum(["a", "marker of nobody"]))})
     assert unpack(pack(enum))["e"].to_list() == ["a"]
-    assert b"marker of nobody" not in pack(enum)
+    assert b"marker of nobody" not in bytes(pack(enum))
 
 
 def rows_of(n: int) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def test_a_slice_takes_no_neighbour_along() -> None:
     """Rows outside a slice are not in the packed bytes; Arrow's plain writer, the broken twin,
     takes some along.
     """
-    assert markers_in(pack(rows_of(20).slice(3, 2))) == 0
+    assert markers_in(bytes(pack(rows_of(20).slice(3, 2)))) == 0
     sink = pa.BufferOutputStream()
     table = rows_of(20).to_arrow().slice(3, 2)
     with pa.ipc.new_file(sink, table.schema) as writer:
@@ -100,7 +100,7 @@ def test_a_sliced_mapping_takes_no_neighbour_along() -> None:
     frame = pl.DataFrame(
         {"person": persons, "group": range(900_000_000_000_000, 900_000_000_000_020)}
     ).slice(3, 2)
-    content = pack_groups(frame)
+    content = bytes(pack_groups(frame))
     assert_frame_equal(unpack_groups(content), frame)
     assert sum(p in content for p in persons) == 2
     assert sum((900_000_000_000_000 + i).to_bytes(8, "little") in content for i in range(20)) == 2
@@ -116,7 +116,7 @@ def test_nothing_stands_under_a_null() -> None:
             )
         }
     )
-    assert marker.to_bytes(8, "little") not in pack(hidden)
+    assert marker.to_bytes(8, "little") not in bytes(pack(hidden))
     assert unpack(pack(hidden))["n"].to_list() == [1, None, 3]
 
 
@@ -141,6 +141,19 @@ def test_mappings_are_sorted_by_bytes(rows: list[tuple[bytes, int]]) -> None:
     assert sorted(back.rows()) == sorted(rows)
     doubled = pl.concat([frame, frame], rechunk=False)
     assert sorted(unpack_groups(pack_groups(doubled)).rows()) == sorted(rows + rows)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 6, 7, 8, 40])
+def test_tables_are_packed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """None is lost or stands elsewhere, where the last of them are fewer, and where there is none."""
+    frame = rows_of(rows)
+    mapping = pl.DataFrame(
+        {"person": frame["person"].reverse(), "group": pl.Series(range(rows), dtype=pl.Int64)},
+        schema_overrides={"person": pl.Binary},
+    )
+    monkeypatch.setattr(sealing, "_AT_ONCE", 7)
+    assert_frame_equal(unpack(pack(frame)), frame)
+    assert_frame_equal(unpack_groups(pack_groups(mapping)), mapping.sort("person"))
 
 
 @pytest.mark.parametrize(
@@ -188,5 +201,7 @@ def test_nothing_about_persons_is_in_the_files(
         ledger.commit("visits", entry, promise={"m": 2}, remember={"t": memory}, groups=groups)
     assert journals > 0
     assert ledger.remembered("visits")["t"].height == 600
-    real(ledger._store, "INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", pack(memory))
+    real(
+        ledger._store, "INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", bytes(pack(memory))
+    )
     assert b"MARKERPERSON299" in file.read_bytes(), "the look itself must find what is not sealed"

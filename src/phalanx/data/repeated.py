@@ -89,9 +89,12 @@ def repeated(persons: pl.Series) -> int:
     """How many of ``persons`` (n,), keyed hashes, are there before; a missing one is like any
     other.
     """
-    if persons.null_count() or not (persons.bin.size() == _KEY).all():
-        return len(persons) - persons.n_unique()
-    return _repeated(halves(persons))
+    return _repeated(halves(persons)) if are_keys(persons) else len(persons) - persons.n_unique()
+
+
+def are_keys(persons: pl.Series) -> bool:
+    """Whether ``persons`` (n,) are all keyed hashes, and none is missing."""
+    return not persons.null_count() and bool((persons.bin.size() == _KEY).all())
 
 
 def halves(persons: pl.Series) -> NDArray[np.uint64]:

@@ -22,7 +22,7 @@ def commit(
     entry: ReleaseEntry,
     *,
     promise_text: str,
-    tables: Iterable[tuple[str, bytes]],
+    tables: Iterable[tuple[str, memoryview]],
 ) -> None:
     """Record a release and its segments, of which one table is in memory at a time; LedgerError as
     ``Ledger.commit`` says.

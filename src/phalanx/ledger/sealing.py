@@ -4,7 +4,9 @@ changed unnoticed.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -18,12 +20,14 @@ from phalanx.randomness import Randomness
 _NONCE: Final = 12
 _PERSON: Final = 16
 _MAPPING: Final = ("person", "group")
-LARGEST: Final = 1 << 26
+LARGEST: Final = 1 << 24
 """Bytes of a segment, which is copied several times on its way into the ledger."""
 MOST: Final = 900_000_000
 """Bytes of a segment that is read: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
 SPLIT: Final = "#"
 """Stands between the name of a table and the number of a further segment of it."""
+_AT_ONCE: Final = 1 << 20
+"""Rows of a table that are packed at once."""
 _WITHIN: Final = "/"
 """Stands between the number of a part and the name of a table of it."""
 
@@ -46,7 +50,7 @@ def unseal(key: bytes, sealed: bytes, *place: str | int) -> bytes | None:
         return None
 
 
-def split(tables: Mapping[str, bytes]) -> dict[str, memoryview]:
+def split(tables: Mapping[str, bytes | memoryview]) -> dict[str, memoryview]:
     """Tables as segments, by name: one each, or as many as hold a larger one; no copies of them."""
     return {
         name if not at else f"{name}{SPLIT}{at // LARGEST + 1}": memoryview(content)[
@@ -84,26 +88,29 @@ def _bound(place: Sequence[str | int]) -> bytes:
     return json.dumps(list(place)).encode()  # unambiguous whatever the names hold
 
 
-def pack(frame: pl.DataFrame) -> bytes:
-    """A table as an Arrow IPC file of its rows and nothing else.
+def pack(frame: pl.DataFrame) -> memoryview:
+    """A table as an Arrow IPC file of its rows and nothing else, so many at a time.
 
     Rows are gathered first, since Arrow writes up to 63 bytes of the neighbours of a slice, and
     categories become text, since a category list outlives the rows that used it. No compression:
     person keys are noise, and it would be the slowest step of a commit.
     """
     text = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    own = frame.with_columns(pl.col(text).cast(pl.String)).select(
-        pl.all().gather(pl.int_range(pl.len()))
+    return _to_bytes(
+        some.with_columns(pl.col(text).cast(pl.String))
+        .select(pl.all().gather(pl.int_range(pl.len())))
+        .to_arrow(compat_level=pl.CompatLevel.oldest())
+        .combine_chunks()
+        for some in (frame[at : at + _AT_ONCE] for at in range(0, max(frame.height, 1), _AT_ONCE))
     )
-    return _to_bytes(own.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks())
 
 
-def unpack(content: bytes) -> pl.DataFrame:
+def unpack(content: bytes | memoryview) -> pl.DataFrame:
     """The table that was packed."""
     return pl.DataFrame(pa.ipc.open_file(content).read_all())
 
 
-def pack_groups(groups: pl.DataFrame) -> bytes:
+def pack_groups(groups: pl.DataFrame) -> memoryview:
     """A person-to-group mapping in the order of the person keys, which is as good as random and
     says nothing about the rows.
     """
@@ -116,40 +123,61 @@ def pack_groups(groups: pl.DataFrame) -> bytes:
     lengths = groups["person"].bin.size()
     if not bool((lengths == _PERSON).all()):
         return pack(groups.sort("person"))
-    keys = groups["person"].to_arrow(compat_level=pl.CompatLevel.oldest())
-    start = (
-        int(np.frombuffer(keys.buffers()[1], dtype=np.int64, count=keys.offset + 1)[keys.offset])
-        if len(keys)
-        else 0
+    order = _order(groups["person"])
+    return _to_bytes(
+        pa.table(
+            [
+                pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(_PERSON),
+                    some.height,
+                    [None, pa.py_buffer(_words(some["person"]).copy())],
+                ),
+                some["group"].to_arrow(),
+            ],
+            _MAPPING,
+        )
+        for some in (
+            groups[order[at : at + _AT_ONCE]] for at in range(0, max(len(order), 1), _AT_ONCE)
+        )
     )
-    words = np.frombuffer(
-        keys.buffers()[2] or b"", dtype=">u8", count=2 * len(keys), offset=start
-    ).reshape(-1, 2)
-    order = _order(words)
-    persons = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(_PERSON), len(order), [None, pa.py_buffer(words[order].tobytes())]
-    )
-    return _to_bytes(pa.table([persons, groups["group"].gather(order).to_arrow()], _MAPPING))
 
 
-def unpack_groups(content: bytes) -> pl.DataFrame:
+def unpack_groups(content: bytes | memoryview) -> pl.DataFrame:
     """The mapping (person Binary, group Int64)."""
     table = pa.ipc.open_file(content).read_all()
     return pl.DataFrame(table.set_column(0, "person", table["person"].cast(pa.large_binary())))
 
 
-def _order(words: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _words(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Keys of 16 bytes as numbers that are in the same order, shape (n, 2)."""
+    keys = persons.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    start = (
+        int(np.frombuffer(keys.buffers()[1], dtype=np.int64, count=keys.offset + 1)[keys.offset])
+        if len(keys)
+        else 0
+    )
+    return np.frombuffer(
+        keys.buffers()[2] or b"", dtype=">u8", count=2 * len(keys), offset=start
+    ).reshape(-1, 2)
+
+
+def _order(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The order of 16-byte keys; their first 8 bytes decide but for one pair in 2^64."""
-    first = words[:, 0].astype(np.uint64)
+    first = np.empty(len(persons), dtype=np.uint64)
+    for at in range(0, len(persons), _AT_ONCE):
+        first[at : at + _AT_ONCE] = _words(persons[at : at + _AT_ONCE])[:, 0]
     order = np.argsort(first)
-    if bool((first[order][1:] == first[order][:-1]).any()):
-        order = np.lexsort((words[:, 1], first))
+    first = first[order]
+    if bool((first[1:] == first[:-1]).any()):
+        words = _words(persons)
+        order = np.lexsort((words[:, 1], words[:, 0]))
     return order
 
 
-def _to_bytes(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+def _to_bytes(tables: Iterator[pa.Table]) -> memoryview:
+    """An Arrow IPC file of tables of the same columns, one after the other."""
+    sink, first = BytesIO(), next(tables)
+    with pa.ipc.new_file(sink, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+    return sink.getbuffer()

@@ -114,7 +114,8 @@ class Draft:
         everyone = [microdata.persons, None if registry is None else registry.persons]
         persons = [each for each in everyone if each is not None]
         members = pl.DataFrame({"person": pl.concat(persons), "group": self.groups})
-        return members.filter(pl.col("group") > 0)
+        in_one = members["group"] > 0
+        return members if in_one.all() else members.filter(in_one)
 
 
 @runtime_checkable

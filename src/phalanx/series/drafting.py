@@ -5,7 +5,7 @@ says.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from phalanx.adversaries.disclosure import Disclosed
@@ -107,8 +107,10 @@ class Drafting:
                     folder.path, draft.form, self.formats, **self.manifest_fields(draft, rng)
                 )
                 progress("check")
+                others = {each.name: getattr(draft, each.name) for each in fields(draft)}
+                del others["form"], draft  # what was written is not held twice
                 release = Release.read(folder.path)
-                draft = replace(draft, form=release.form)  # what was written is not held twice
+                draft = Draft(form=release.form, **others)
                 checked = self.checked(draft, release, bounds)
                 too_much = beyond(checked.attacks, bounds)
                 if too_much is None:

@@ -71,7 +71,7 @@ class Sealed:
         tables : Mapping[str, pl.DataFrame]
             The tables.
         """
-        packed = [pack(table) for table in tables.values()]
+        packed = [bytes(pack(table)) for table in tables.values()]
         content = pack(pl.DataFrame({"name": list(tables), "table": packed}, schema=_KEPT))
         written = self.folder / f"{name}.{Randomness.secure().stream('name').words(1)[0]:x}"
         written.write_bytes(seal(self.key, content, name))

@@ -123,6 +123,20 @@ def test_an_untruth_is_seen(broken):
     assert verdict.worst >= 1 and verdict.bound == 0  # not one untruth is allowed
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 60])
+def test_some_groups_at_a_time(monkeypatch, at_once):
+    """As many values are lacking, however many rows are compared at once; none of a true table."""
+    microdata, draft = draft_of(60, 3, Mondrian(k=3))
+    turned = draft.form.table.with_columns(ill=pl.col("ill").reverse().replace("a", "z"))
+    for form in (draft.form, replace(draft.form, table=turned)):
+        whole = truth.check(Shown(form), microdata, draft.groups)
+        with monkeypatch.context() as patch:
+            patch.setattr(truth, "_AT_ONCE", at_once)
+            some = truth.check(Shown(form), microdata, draft.groups)
+        assert (some.worst, some.note) == (whole.worst, whole.note)
+        assert some.holds == (form is draft.form)
+
+
 def test_a_method_that_misplaces_somebody_publishes_nothing(tmp_path, monkeypatch):
     """The check at publish sees a person outside of their box, and nothing leaves."""
     own = Mondrian.publish

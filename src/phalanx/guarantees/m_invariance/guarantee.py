@@ -335,6 +335,7 @@ class MInvariance:
         records = release.manifest.privacy_unit == "record"
         attributed = not records or has_persons(evidence.microdata.get(release.number))
         known = under(remembered, signatures)
+        known = known if records else known.drop("value")
         hosts = hosts_of(release, evidence, signatures, records=records and attributed)
         moved, is_published = beside(hosts, known)
         whom = "record(s) (person and value)" if records else "person(s)"

@@ -5,6 +5,7 @@ its readers.
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +29,9 @@ from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.part import Part
+
+_AT_ONCE: Final = 1 << 20
+"""So many rows, on average, are compared with their groups at once."""
 
 
 def check(
@@ -240,15 +244,20 @@ def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> 
         .to_frame("value")
         .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["number"]
     )
-    value = number.fill_null(-1).to_numpy()[column.codes[published]]
-    unknown = value < 0  # nowhere in the release, so in no group
-    key, cells = at[~unknown] * q + value[~unknown], shown.cell_group * q + shown.cell_value
-    key.sort()
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    needed, times = key[first], np.diff(first, append=len(key))
-    cell = np.minimum(np.searchsorted(cells, needed), len(cells) - 1)
-    there = np.where(cells[cell] == needed, shown.cell_count[cell], 0)
-    return int(unknown.sum()) + int(np.maximum(times - there, 0).sum())
+    value_of = number.fill_null(-1).to_numpy()
+    lacking, many = 0, 1 + len(at) // _AT_ONCE
+    bounds = np.linspace(0, len(shown), many + 1).astype(np.int64)
+    for low, high in pairwise(bounds):  # some groups at a time
+        some = np.flatnonzero((at >= low) & (at < high)) if many > 1 else np.arange(len(at))
+        value = value_of[column.codes[published[some]]]
+        unknown = value < 0  # nowhere in the release, so in no group
+        first, last = np.searchsorted(shown.cell_group, [low, high])
+        cells = shown.cell_group[first:last] * q + shown.cell_value[first:last]
+        needed, times = np.unique((at[some] * q + value)[~unknown], return_counts=True)
+        cell = np.minimum(np.searchsorted(cells, needed), len(cells) - 1)
+        there = np.where(cells[cell] == needed, shown.cell_count[first:last][cell], 0)
+        lacking += int(unknown.sum()) + int(np.maximum(times - there, 0).sum())
+    return lacking
 
 
 def _common(one: pl.Series, other: pl.Series) -> pl.DataType:

@@ -159,8 +159,8 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
     (p,) are rows, ``at`` (p,) the place of their group.
     """
     ids, place = places(form.table[GROUP])
-    a_row = np.zeros(len(ids), dtype=np.int64)
-    a_row[place] = np.arange(len(place))
+    a_row = np.zeros(len(ids), dtype=np.uint32)
+    a_row[place] = np.arange(len(place), dtype=np.uint32)
     loose = np.zeros(len(ids), dtype=bool)
     for attribute in form.attribute("quasi"):
         column = microdata.columns[attribute.name]

@@ -52,8 +52,8 @@ def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]
     interval contains, each of shape (g,).
     """
     ids, place = places(form.table[GROUP])
-    a_row = np.zeros(len(ids), dtype=np.int64)
-    a_row[place] = np.arange(len(place))
+    a_row = np.zeros(len(ids), dtype=np.uint32)
+    a_row[place] = np.arange(len(place), dtype=np.uint32)
     return [
         codes_of_ends(
             microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])

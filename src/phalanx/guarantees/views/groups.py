@@ -270,10 +270,9 @@ def places(column: pl.Series) -> tuple[pl.Series, Ints]:
             offsets = column.cast(pl.Int64).to_numpy() - low
             present = np.zeros(high - low + 1, dtype=bool)
             present[offsets] = True
-            place = np.cumsum(present, dtype=np.int64) - 1
-            return pl.Series(column.name, np.flatnonzero(present) + low, dtype=pl.Int64).cast(
-                column.dtype
-            ), place[offsets]
+            numbered = pl.Series(column.name, np.flatnonzero(present) + low, dtype=pl.Int64)
+            place = None if present.all() else np.cumsum(present, dtype=np.int64) - 1
+            return numbered.cast(column.dtype), offsets if place is None else place[offsets]
     distinct = column.unique().sort()
     lookup = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
     numbers = pl.DataFrame({"value": column}).join(

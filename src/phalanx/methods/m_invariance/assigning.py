@@ -98,7 +98,7 @@ class Assigning:
         """
         opened = Opened(signatures, members)
         together = _Together(s_minus, signatures.codes[s_minus], regions.among(s_minus))
-        placed = [(s_minus[:0], s_minus[:0])]
+        all_rows, all_entries, placed = np.empty_like(s_minus), np.empty_like(s_minus), 0
         waiting = [(WHOLE, together, np.arange(len(s_minus)))] if len(s_minus) else []
         while waiting:
             region, together, some = waiting.pop()
@@ -114,13 +114,14 @@ class Assigning:
             taken, entries, rest = take(
                 some, codes, asking, np.repeat(sets, sizes), values, signatures.n_values
             )
-            placed.append((together.rows[taken], entries))
+            these = np.s_[placed : placed + len(taken)]
+            all_rows[these], all_entries[these] = together.rows[taken], entries
+            placed += len(taken)
             if len(rest):
                 most = int(kernels.counted(codes, rest, signatures.n_values).max())
                 parts = together.regions.cut(region, rest, self.m * most)
                 waiting += [(2 * region + i, together, rest[part]) for i, part in enumerate(parts)]
-        all_rows, all_entries = (np.concatenate(each) for each in zip(*placed, strict=True))
-        return signatures.extended(opened), all_rows, all_entries
+        return signatures.extended(opened), all_rows[:placed], all_entries[:placed]
 
     def sets(self, left: Ints, opened: Opened) -> tuple[Ints, Ints]:
         """Which signatures take a region's new rows, shape (s,), in ascending order, and how many

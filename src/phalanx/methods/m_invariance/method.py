@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
@@ -240,15 +240,55 @@ class MInvariance:
                 published[signatures.changed] = False
                 suppressed_rows["changed value"] = changed
 
-        # S_cap: tuples with a signature. S_minus: the new ones, in random order, so that "random
-        # tuples" are the next ones.
-        shuffled = stream.permutation(microdata.rows)
+        regions = Regions.recall(microdata, memory)
+        signatures, entries, source, surplus = self._assigned(
+            microdata, stream.permutation(microdata.rows), published, signatures, regions
+        )
+        if surplus:
+            suppressed_rows["not m-eligible"] = surplus
+        groups = _split(entries, source, signatures, microdata)
+        form, published_id = generalize(
+            microdata,
+            source,
+            groups,
+            rng.stream("generalize"),
+            values=signatures.domain.gather(signatures.values[entries]),
+            counterfeits=True,
+            min_width=self.min_width,
+        )
+        group_of_row = np.zeros(microdata.rows, dtype=np.int64)
+        real = source >= 0
+        group_of_row[source[real]] = published_id[groups[real]]
+        new = real & (signatures.of_row[source] < 0)
+        return Draft(
+            form=form,
+            groups=group_of_row,
+            remember={
+                **signatures.to_remember(microdata.persons, source[new], entries[new]),
+                **regions.to_remember(),
+            },
+            suppressed=Suppressed(rows=suppressed_rows),
+        )
+
+    def _assigned(
+        self,
+        microdata: Microdata,
+        shuffled: Ints,
+        published: Bools,
+        signatures: Signatures,
+        regions: Regions,
+    ) -> tuple[Signatures, Ints, Ints, int]:
+        """The signatures with those that are opened; the entry and the row (-1: counterfeit) of all
+        published tuples, ordered by entry; and how many rows are none of them although they are to
+        be ``published`` (n,), so that the others are m-eligible.
+
+        ``shuffled`` (n,): all rows in random order. S_cap are the tuples with a signature, S_minus
+        the new ones, of which "random tuples" are the next ones.
+        """
         shuffled = shuffled[published[shuffled]]
         has_signature = signatures.of_row[shuffled] >= 0
         s_cap, s_minus = shuffled[has_signature], shuffled[~has_signature]
         s_minus, surplus = self._eligible(s_minus, signatures, microdata)
-        if surplus:
-            suppressed_rows["not m-eligible"] = surplus
         if len(s_cap) + len(s_minus) == 0:
             raise MethodError(
                 "every row would be suppressed and nothing is left to publish; lower m, or add rows"
@@ -267,36 +307,11 @@ class MInvariance:
             filled, filled_entries, rest = take(
                 s_minus, codes, np.arange(len(taken)), taken, of_entries, n
             )
-        regions = Regions.recall(microdata, memory)
         assigning = self._assigning(microdata.rows, signatures.n_values, len(rest))
         signatures, assigned, entries = assigning.assign(rest, signatures, members, regions)
         s_minus = np.concatenate([filled, assigned])
         entered = np.concatenate([filled_entries, entries])
-        entries, source = _move(s_cap, s_minus, entered, signatures, invented)
-        groups = _split(entries, source, signatures, microdata)
-        values = signatures.domain.gather(signatures.values[entries])
-        form, published_id = generalize(
-            microdata,
-            source,
-            groups,
-            rng.stream("generalize"),
-            values=values,
-            counterfeits=True,
-            min_width=self.min_width,
-        )
-        group_of_row = np.zeros(microdata.rows, dtype=np.int64)
-        real = source >= 0
-        group_of_row[source[real]] = published_id[groups[real]]
-        new = real & (signatures.of_row[source] < 0)
-        return Draft(
-            form=form,
-            groups=group_of_row,
-            remember={
-                **signatures.to_remember(microdata.persons, source[new], entries[new]),
-                **regions.to_remember(),
-            },
-            suppressed=Suppressed(rows=suppressed_rows),
-        )
+        return signatures, *_move(s_cap, s_minus, entered, signatures, invented), surplus
 
     def _assigning(self, rows: int, n_values: int, new: int) -> Assigning:
         """Into how many regions ``new`` of so many rows are cut: by the plan, or by counts.

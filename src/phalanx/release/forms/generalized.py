@@ -168,7 +168,9 @@ def generalize(
     published_id = stream.permutation(g) + 1
     ids = published_id[groups]
     order = order[by_group(ids[order])]
-    source, groups, ids = source[order], groups[order], ids[order]
+    source, ids = source[order], ids[order]
+    values = None if values is None else values.gather(order)
+    del order, groups  # as long as each of these is, nothing is held longer than it is needed
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     sizes = np.diff(np.append(starts, len(ids)))
     real = source >= 0
@@ -208,11 +210,7 @@ def generalize(
     ].to_dict()
     if schema.sensitive is not None:
         domain = microdata.sensitive.domain
-        own = (
-            domain.values.gather(microdata.sensitive.codes[source])
-            if values is None
-            else values.gather(order)
-        )
+        own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values
         _add(table, own.alias(schema.sensitive))
         public = None if domain.hierarchy is None else domain.hierarchy.parameters()
         attributes.append(
