@@ -21,7 +21,7 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.truth.weights import sum_is_off, wrong_means
 from phalanx.guarantees.views.boxes import box_ends
-from phalanx.guarantees.views.groups import Groups, places
+from phalanx.guarantees.views.groups import Groups, a_row_of_each
 from phalanx.guarantees.views.sliced import View
 from phalanx.release.folder import Release
 from phalanx.release.forms.bucketized import Bucketized
@@ -158,15 +158,14 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
     """How many groups have an interval with an end that is no value of their persons; ``persons``
     (p,) are rows, ``at`` (p,) the place of their group.
     """
-    ids, place = places(form.table[GROUP])
-    a_row = np.zeros(len(ids), dtype=np.uint32)
-    a_row[place] = np.arange(len(place), dtype=np.uint32)
-    loose = np.zeros(len(ids), dtype=bool)
+    a_row = a_row_of_each(form.table[GROUP])
+    groups = len(a_row)
+    loose = np.zeros(groups, dtype=bool)
     for attribute in form.attribute("quasi"):
         column = microdata.columns[attribute.name]
         codes = column.codes[persons]
-        low = np.full(len(ids), len(column.domain), dtype=codes.dtype)
-        high = np.full(len(ids), -1, dtype=codes.dtype)
+        low = np.full(groups, len(column.domain), dtype=codes.dtype)
+        high = np.full(groups, -1, dtype=codes.dtype)
         np.minimum.at(low, at, codes)
         np.maximum.at(high, at, codes)
         has_end = high >= 0
@@ -178,7 +177,7 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
                 ],
                 how="vertical_relaxed",
             )
-            loose |= has_end & both["a"][: len(ids)].ne_missing(both["a"][len(ids) :]).to_numpy()
+            loose |= has_end & both["a"][:groups].ne_missing(both["a"][groups:]).to_numpy()
     return int(loose.sum())
 
 

@@ -13,7 +13,7 @@ from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
-from phalanx.guarantees.views.groups import Groups, places
+from phalanx.guarantees.views.groups import Groups, a_row_of_each
 from phalanx.release.forms.generalized import GROUP, Generalized
 
 _CELLS: Final = 1 << 24
@@ -51,9 +51,7 @@ def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]
     """Per quasi-identifier the first and last code of the microdata's domain that every group's
     interval contains, each of shape (g,).
     """
-    ids, place = places(form.table[GROUP])
-    a_row = np.zeros(len(ids), dtype=np.uint32)
-    a_row[place] = np.arange(len(place), dtype=np.uint32)
+    a_row = a_row_of_each(form.table[GROUP])
     return [
         codes_of_ends(
             microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from phalanx.arrays import Ints
@@ -279,3 +280,11 @@ def places(column: pl.Series) -> tuple[pl.Series, Ints]:
         lookup, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
     return distinct, numbers.to_numpy().astype(np.int64)
+
+
+def a_row_of_each(groups: pl.Series) -> npt.NDArray[np.uint32]:
+    """A row of each group, in the order of their ids, shape (g,)."""
+    ids, place = places(groups)
+    a_row = np.zeros(len(ids), dtype=np.uint32)
+    a_row[place] = np.arange(len(place), dtype=np.uint32)
+    return a_row
