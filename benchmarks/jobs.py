@@ -9,9 +9,8 @@ Tables are made up, with the cardinalities of a census extract, so that a run me
 machine. Some hurt: values that stay with their persons, long series, wide tables. ``seconds`` are by
 the clock, ``cpu`` is what all threads took, ``peak`` the most memory of the process; each is the
 median of the rounds, after one that is not counted. What is timed as a ``first run`` is installed
-anew in an environment of its own, as a user installs it, which takes
-some minutes. A series is made before its last release is
-timed, and is put back before each round. ``peers`` are other tools at the same job, in an environment
+anew in an environment of its own, as a user installs it, which takes some minutes. A series is made
+before its last release is timed, and is put back before each round. ``peers`` are other tools at the same job, in an environment
 of their own that is made once: from CSV to CSV, once, in the processor's seconds as a multiple of ours.
 anonypyx and anjana make the same k; anjana by bands of numbers, suppressing up to one row in twenty.
 pycanon looks at the k and the distinct l of the table that we verify, and at nothing else of it.

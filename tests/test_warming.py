@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,12 @@ def test_every_kernel_is_compiled(tmp_path: Path) -> None:
     assert len(every_kernel()) > 60
     assert every_kernel() - there == set()
     assert json.loads(run.stdout)["place"] == str(tmp_path / "cache")
+
+
+@pytest.mark.parametrize("file", ["Makefile", "hatch_build.py"])
+def test_whoever_compiles_beforehand_names_all_methods(file: str) -> None:
+    """`make` and the build of a wheel begin with what compiles longest, and leave no method out."""
+    text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+    begin, end = ("WARMED   := ", "\n") if file == "Makefile" else ("METHODS = (", ")\n\n")
+    named = re.findall(r"[a-z-]+", text.split(begin)[1].split(end)[0].split("first\n")[-1])
+    assert sorted(named) == sorted(warming.ways())
