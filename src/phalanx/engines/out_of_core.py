@@ -155,7 +155,7 @@ class Divided:
         share = min(sampled_share(self.rows), Fraction(self.most, self.rows))
         stream = rng.stream("sample of rows")
         drawn = [
-            batch[stream.bernoulli(share, batch.height)]
+            _apart(batch[stream.bernoulli(share, batch.height)])
             for batch in self.batches.each(self.columns)
         ]
         return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
@@ -260,6 +260,12 @@ def route(tagged: Iterable[tuple[pl.DataFrame, Ints]], files: Sequence[IO[bytes]
                 writers[number].write_table(piece)
             counts += sizes
     return [int(count) for count in counts]
+
+
+def _apart(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in memory of their own: texts chosen of a batch hold on to all texts of it."""
+    apart = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return apart if isinstance(apart, pl.DataFrame) else apart.to_frame()
 
 
 def _pieces(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
