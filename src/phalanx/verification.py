@@ -24,6 +24,7 @@ from phalanx.guarantees.staying import in_turn
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
+from phalanx.ledger.rows import Entries
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import EachFile, Release, opened
 from phalanx.release.foreign import Foreign
@@ -331,12 +332,13 @@ class _Groups(Mapping[int, pl.DataFrame]):
 
     url: str
     series: str
+    entries: Entries
     number: int
     parts: Sequence[int]
 
     def __getitem__(self, part: int) -> pl.DataFrame:
         with Ledger.open(self.url, create=False) as ledger:
-            mapping = ledger.groups(self.series, self.number, part)
+            mapping = ledger.recall(self.series, self.entries).groups(self.number, part)
         if mapping is None:
             raise KeyError(part)
         return mapping
@@ -363,7 +365,8 @@ def _recorded(
     verdicts = []
     groups: dict[int, pl.DataFrame] = {}
     parted: dict[int, Mapping[int, pl.DataFrame]] = {}
-    of_parts = ledger.parts(series)
+    recall = ledger.recall(series)
+    of_parts = recall.parts()
     for release in releases:
         entry = entries.get(release.number)
         same = entry is not None and entry.digest == release.digest
@@ -377,13 +380,15 @@ def _recorded(
             )
         )
         if url is not None and of_parts.get(release.number):
-            parted[release.number] = _Groups(url, series, release.number, of_parts[release.number])
-        elif (mapping := ledger.groups(series, release.number)) is not None:
+            parted[release.number] = _Groups(
+                url, series, recall.entries, release.number, of_parts[release.number]
+            )
+        elif (mapping := recall.groups(release.number)) is not None:
             groups[release.number] = mapping
     parts: dict[int, object] = {}
     drawn = {release.number: release.form_type.drawn_from for release in releases}
     if any(drawn.values()):
-        remembered = ledger.remembered(series)
+        remembered = recall.remembered()
         parts = {
             number: drawn_from.of_frames(remembered, number)
             for number, drawn_from in drawn.items()

@@ -5,6 +5,15 @@ about persons, sealed.
 
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.ledger import Ledger
+from phalanx.ledger.recall import Recall
 from phalanx.ledger.sealing import within
 
-__all__ = ["Ledger", "Reconciliation", "ReleaseEntry", "SeriesEntry", "SeriesFile", "within"]
+__all__ = [
+    "Ledger",
+    "Recall",
+    "Reconciliation",
+    "ReleaseEntry",
+    "SeriesEntry",
+    "SeriesFile",
+    "within",
+]

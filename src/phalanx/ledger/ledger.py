@@ -20,25 +20,14 @@ from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, Se
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.moving import backup, export_series, import_series
 from phalanx.ledger.opening import opened, store_of
+from phalanx.ledger.recall import GROUPS, MEMORY, Recall
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
 from phalanx.ledger.rotation import rotate
-from phalanx.ledger.rows import MOVED, Rows, canonical, fits, named
-from phalanx.ledger.sealing import (
-    SPLIT,
-    pack,
-    pack_groups,
-    parts_of,
-    split,
-    tables_of,
-    unpack,
-    unpack_groups,
-    within,
-)
+from phalanx.ledger.rows import MOVED, Entries, Rows, canonical, fits, named
+from phalanx.ledger.sealing import SPLIT, pack, pack_groups, split, within
 from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
 
-_GROUPS: Final = "groups"
-_MEMORY: Final = "memory/"
 _SERIES: Final = """
     SELECT s.name, s.promise, s.created,
            (SELECT count(*) FROM releases r WHERE r.series = s.name),
@@ -202,121 +191,48 @@ class Ledger:
             self._rows.mark.advance(series, recorded)
         return [entry for entry, _ in entries]
 
-    def remembered(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
-        """The memory of a series: what its releases remembered, in release order.
+    def recall(self, series: str, entries: Entries | None = None) -> Recall:
+        """What a series remembers, to be read table by table.
 
         Parameters
         ----------
         series : str
             Its name.
-        part : int, optional
-            Of this part of the series alone, which has a memory of its own.
+        entries : Entries, optional
+            Its releases, as ``Recall.entries`` gave them; as the ledger has them now if not given.
 
         Returns
         -------
-        dict[str, pl.DataFrame]
-            A table for each name.
+        Recall
+            All of it as of one moment.
 
         Raises
         ------
         LedgerError
-            Where a segment was changed or removed.
+            Where an entry was changed or removed by others than Phalanx.
         """
-        tables: dict[str, list[pl.DataFrame]] = {}
-        begins = _MEMORY + ("" if part is None else within(part, ""))
+        return Recall(
+            self._rows, series, self._rows.entries(series) if entries is None else entries
+        )
+
+    def remembered(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
+        """``Recall.remembered`` of a series as it is now."""
         with self._store.snapshot():
-            for entry, segments in self._rows.entries(series):
-                for name in tables_of(begins, segments):
-                    content = self._rows.table(series, entry, segments, begins + name)
-                    tables.setdefault(name, []).append(unpack(content))
-        return {
-            name: pl.concat(frames, how="vertical_relaxed")
-            for name, frames in sorted(tables.items())
-        }
+            return self.recall(series).remembered(part)
 
     def state(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
-        """What the last release of a series carries on.
-
-        Parameters
-        ----------
-        series : str
-            Its name.
-        part : int, optional
-            Of this part of the series alone.
-
-        Returns
-        -------
-        dict[str, pl.DataFrame]
-            A table for each name; none before the first release.
-
-        Raises
-        ------
-        LedgerError
-            Where a segment was changed or removed.
-        """
-        begins = CARRIED + ("" if part is None else within(part, ""))
+        """``Recall.state`` of a series as it is now."""
         with self._store.snapshot():
-            return {
-                name: unpack(self._rows.table(series, entry, segments, begins + name))
-                for entry, segments in self._rows.entries(series)[-1:]
-                for name in tables_of(begins, segments)
-            }
+            return self.recall(series).state(part)
 
     def groups(self, series: str, number: int, part: int | None = None) -> pl.DataFrame | None:
-        """Which group each person was published in.
-
-        Parameters
-        ----------
-        series : str
-            Its name.
-        number : int
-            The release, from 1.
-        part : int, optional
-            Of this part of the series alone; of a release in parts, all of them if not given.
-
-        Returns
-        -------
-        pl.DataFrame | None
-            (person Binary, group Int64), sorted by person, where it is not of several parts; None
-            where the release keeps none.
-
-        Raises
-        ------
-        LedgerError
-            Where a segment was changed or removed.
-        """
+        """``Recall.groups`` of a series as it is now."""
         with self._store.snapshot():
-            for entry, segments in self._rows.entries(series):
-                if entry.number == number:
-                    wanted = [_GROUPS] if part is None else []
-                    wanted += [
-                        within(of, _GROUPS) for of in parts_of(segments) if part in (None, of)
-                    ]
-                    mappings = [
-                        unpack_groups(self._rows.table(series, entry, segments, name))
-                        for name in wanted
-                        if name in segments
-                    ]
-                    return pl.concat(mappings) if mappings else None
-        return None
+            return self.recall(series).groups(number, part)
 
     def parts(self, series: str) -> dict[int, list[int]]:
-        """The parts of a series in which its persons stay.
-
-        Parameters
-        ----------
-        series : str
-            Its name.
-
-        Returns
-        -------
-        dict[int, list[int]]
-            By release the numbers of those that have rows in it, ascending; none where it was
-            published in one piece, or follows no persons.
-        """
-        with self._store.snapshot():
-            entries = self._rows.entries(series)
-            return {entry.number: parts_of(segments) for entry, segments in entries}
+        """``Recall.parts`` of a series as it is now."""
+        return self.recall(series).parts()
 
     def moved(self, series: str) -> str | None:
         """The day on which the series was moved to another ledger.
@@ -418,7 +334,7 @@ class Ledger:
             mark says.
         """
         tables = [
-            (entry, split({_MEMORY + name: pack(frame) for name, frame in remember.items()}))
+            (entry, split({MEMORY + name: pack(frame) for name, frame in remember.items()}))
             for entry, remember in entered
         ]
         return reconcile(self._rows, series, tables, forgotten=forgotten)
@@ -469,11 +385,11 @@ class Ledger:
         state = state or {}
         _check_names(named(series), [*remember, *state])
         of_parts = groups if isinstance(groups, Mapping) else {}
-        whole = {} if groups is None or isinstance(groups, Mapping) else {_GROUPS: groups}
+        whole = {} if groups is None or isinstance(groups, Mapping) else {GROUPS: groups}
         tables = chain(
-            ((_MEMORY + name, pack(remember[name])) for name in remember),
+            ((MEMORY + name, pack(remember[name])) for name in remember),
             ((CARRIED + name, pack(state[name])) for name in state),
-            ((within(part, _GROUPS), pack_groups(of_parts[part])) for part in of_parts),
+            ((within(part, GROUPS), pack_groups(of_parts[part])) for part in of_parts),
             ((name, pack_groups(whole[name])) for name in whole),
         )
         commit(self._rows, series, entry, promise_text=canonical(promise), tables=tables)

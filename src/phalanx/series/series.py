@@ -506,11 +506,12 @@ class Series:
             schema = written_down(schema, frame, published_hierarchies(earlier))
             microdata = Microdata.encode(frame, schema, key, registry)
         self._check_promise(ledger.promise(self.name))
+        recall = ledger.recall(self.name)
         groups = {
             entry.number: mapping
             for entry in (entries if looks_back == "all" else entries[-1:])
             if microdata is not None
-            if (mapping := ledger.groups(self.name, entry.number)) is not None
+            if (mapping := recall.groups(entry.number)) is not None
         }
         of = partial(
             Drafting,
@@ -522,9 +523,9 @@ class Series:
             attacked=self._is.report,
             memory=Memory(
                 len(entries),
-                ledger.remembered(self.name),
+                recall.remembered(),
                 groups.get(number - 1),
-                ledger.state(self.name),
+                recall.state(),
             ),
             earlier=earlier,
             groups=groups,
@@ -532,8 +533,7 @@ class Series:
         if microdata is not None:
             return of(microdata=microdata)
         parted: Any = frame
-        recalled = Recalled(ledger=ledger, series=self.name)
-        return way_of(parted, self._is.method, recalled)(
+        return way_of(parted, self._is.method, Recalled(recall=recall))(
             of=partial(of, attacked=False, groups={}),
             divided=parted,
             key=key if self._is.schema.identifier is not None else None,

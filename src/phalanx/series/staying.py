@@ -23,7 +23,7 @@ from phalanx.engines.lasting import Followed
 from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.staying import persons_and_parts
-from phalanx.ledger import Ledger, within
+from phalanx.ledger import Recall, within
 from phalanx.methods.base import Following, Memory, Method, Suppressed
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import opened, write_manifest
@@ -41,27 +41,26 @@ OTHERS: Final = "others"
 class Recalled:
     """What the ledger remembers of each part of a series."""
 
-    ledger: Ledger
-    series: str
+    recall: Recall
 
     @property
     def cuts(self) -> Any:
         """Where the parts were cut; None before the first release."""
-        table = self.ledger.remembered(self.series).get(PARTS)
+        table = self.recall.remembered().get(PARTS)
         return None if table is None else json.loads(table["cuts"][0])
 
     @property
     def parts(self) -> Sequence[int]:
         """The numbers of those that were ever published."""
-        return sorted({part for parts in self.ledger.parts(self.series).values() for part in parts})
+        return sorted({part for parts in self.recall.parts().values() for part in parts})
 
     def memory(self, part: int, releases: int) -> Memory:
         """What is remembered of one, by a series of so many releases."""
         return Memory(
             releases,
-            self.ledger.remembered(self.series, part),
+            self.recall.remembered(part),
             None,
-            self.ledger.state(self.series, part),
+            self.recall.state(part),
         )
 
 
