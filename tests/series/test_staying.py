@@ -17,6 +17,7 @@ from phalanx.engines import choosing, lasting, out_of_core
 from phalanx.engines.lasting import Belonging
 from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
 from phalanx.ledger import Ledger
+from phalanx.ledger.rows import Rows
 from phalanx.release.folder import Release, opened
 from phalanx.series.staying import Recalled
 from support.staying_cases import ROWS, SCHEMA, failing, parts_of_persons, people, tables, url
@@ -391,6 +392,30 @@ def test_rows_and_persons_lie_in_files_without_a_name(tmp_path, monkeypatch):
     monkeypatch.setattr(lasting, "read_part", look)
     (made,) = published(tmp_path, METHODS[0], tables()[:1])
     assert seen < {path.name for path in made.path.iterdir()}
+
+
+@pytest.mark.usefixtures("small")
+def test_the_ledger_is_looked_through_as_often_for_many_parts(tmp_path, monkeypatch):
+    """Its entries name the tables of all parts, so that a look for each part would cost as much as
+    the parts' number squared.
+    """
+    looks = []
+    entries = Rows.entries
+    monkeypatch.setattr(Rows, "entries", lambda rows, s: looks.append(s) or entries(rows, s))
+    counted = {}
+    for rows in (ROWS // 3, ROWS):
+        place = tmp_path / str(rows)
+        place.mkdir()
+        given = [people(rows, 19), people(rows, 20, ROWS)]
+        made = published(place, MInvariance(m=3), given, report=False)
+        folders = [release.path for release in made]
+        looks.clear()
+        published(place, MInvariance(m=3), [people(rows, 21, 2 * ROWS)])
+        assert verify(folders, ledger=url(place)).holds
+        counted[len(made[0].manifest.parts)] = len(looks)
+    few, many = sorted(counted)
+    assert many > few + 2
+    assert counted[many] == counted[few]
 
 
 @pytest.mark.usefixtures("small")

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a series remembers as of one moment: read table by table, while others may publish."""
+
+import pytest
+
+from ledger.test_rotation import put
+from phalanx.errors import LedgerError
+from phalanx.ledger import Ledger
+
+
+def test_what_was_there_is_read_also_later(ledger: Ledger) -> None:
+    """Memory of releases only grows, so that what another publisher adds is not seen; what is
+    carried on is replaced, and to miss it then is said as it is, and is no damage.
+    """
+    put(ledger, 1)
+    recall = ledger.recall("visits")
+    before = recall.remembered()["t"]
+    assert recall.state()["c"].height
+    put(ledger, 2)
+    assert recall.remembered()["t"].equals(before)
+    assert recall.groups(2) is None
+    assert ledger.remembered("visits")["t"].height == 2 * before.height
+    with pytest.raises(LedgerError, match="published by another process meanwhile; nothing was"):
+        recall.state()
+
+
+@pytest.mark.parametrize("name", ["memory/t", "carried/c", "groups"])
+def test_a_changed_segment_is_damage(ledger: Ledger, name: str) -> None:
+    """Where nobody published meanwhile."""
+    put(ledger, 1)
+    recall = ledger.recall("visits")
+    ledger._store.run("UPDATE segments SET sealed = $1 WHERE name = $2", b"x" * 40, name)
+    reads = {
+        "memory/t": recall.remembered,
+        "carried/c": recall.state,
+        "groups": lambda: recall.groups(1),
+    }
+    with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1"):
+        reads.pop(name)()
+    assert all(read() is not None for read in reads.values())
