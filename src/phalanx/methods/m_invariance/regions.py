@@ -6,26 +6,28 @@ those who are passed on to its parts; whether it is cut, and who is passed on, i
 (``methods/m_invariance/assigning.py``).
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Codes, Floats, Ints
+from phalanx.arrays import Codes, Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
 from phalanx.methods.m_invariance import kernels
 
-Cut = tuple[str, float | None, list[str | None]]
-
 WHOLE: Final = 1
 """The region of the whole table; region i is cut into 2i and 2i + 1."""
-TABLE: Final = "regions"
-"""Memory table (region, attribute, below, value): a cut region, the attribute, and what lies in its
-first part: positions under ``below``, or one of the values that are listed."""
+TABLE: Final = "region_cuts"
+"""Memory table (region, attribute, below, first): a cut region, the attribute, and where its second
+part begins: the least position of it, or the first of the categorical values that lie in it; with
+neither, all of the region does.
+"""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -33,10 +35,8 @@ class Regions:
     """The cuts of a series, and those that a release adds."""
 
     microdata: Microdata
-    cuts: dict[int, Cut]
-    """Of every region that was ever cut: attribute, the least position of the second part, or the
-    values of the first part.
-    """
+    cuts: dict[int, tuple[str, int]]
+    """Of every region that was ever cut: the attribute, and the least code of the second part."""
     added: list[tuple[int, str, float | None, str | None]] = field(default_factory=list)
     codes: Mapping[str, Codes] = field(init=False)
     """Of the rows that are cut, by attribute."""
@@ -47,10 +47,12 @@ class Regions:
     @classmethod
     def recall(cls, microdata: Microdata, memory: Memory) -> "Regions":
         """The cuts that memory holds."""
-        cuts: dict[int, Cut] = {}
         table = memory.tables.get(TABLE)
-        for region, attribute, below, value in table.iter_rows() if table is not None else ():
-            cuts.setdefault(region, (attribute, below, []))[2].append(value)
+        begins = {name: _Begins(column.domain) for name, column in microdata.columns.items()}
+        cuts = {
+            region: (attribute, begins[attribute].code_of(below, first))
+            for region, attribute, below, first in (table.iter_rows() if table is not None else ())
+        }
         return cls(microdata=microdata, cuts=cuts)
 
     def among(self, rows: Ints) -> "Regions":
@@ -70,11 +72,9 @@ class Regions:
         """
         if region not in self.cuts:
             self._choose(region, rows)
-        attribute, below, values = self.cuts[region]
-        column = self.microdata.columns[attribute]
-        second = _second(column.domain, below, values)
+        attribute, begins = self.cuts[region]
         codes = self.codes[attribute][rows]
-        in_second = second[codes]
+        in_second = codes >= begins
         first = len(rows) - int(in_second.sum())
         place = min(max(first, least), len(rows) - least)
         if place == first:
@@ -88,7 +88,7 @@ class Regions:
             "region": pl.Int64,
             "attribute": pl.String,
             "below": pl.Float64,
-            "value": pl.String,
+            "first": pl.String,
         }
         return {TABLE: pl.DataFrame(self.added, schema=schema, orient="row")} if self.added else {}
 
@@ -98,41 +98,65 @@ class Regions:
 
         Where all rows are equal, the cut lies before all values, and who goes where is drawn.
         """
-        name, domain, at, most = (
-            self.microdata.schema.quasi[0],
-            self.microdata.quasi[0].domain,
-            0,
-            0.0,
-        )
-        for attribute, column in zip(
-            self.microdata.schema.quasi, self.microdata.quasi, strict=True
-        ):
-            counts = kernels.counted(self.codes[attribute], rows, len(column.domain))
+        name, at, most = self.microdata.schema.quasi[0], 0, 0.0
+        for attribute in self.microdata.schema.quasi:
+            positions = self.microdata.columns[attribute].domain.normalised
+            here, counts = self._counted(attribute, rows, len(positions))
             before = np.cumsum(counts)[:-1]
             middle = int(np.argmin(np.abs(2 * before - len(rows)))) + 1 if len(before) else 0
-            positions = column.domain.normalised
+            along = positions if here is None else positions[here]
             parts = [
-                _spread(counts[part], positions[part]) for part in (np.s_[:middle], np.s_[middle:])
+                _spread(counts[part], along[part]) for part in (np.s_[:middle], np.s_[middle:])
             ]
-            gain = _spread(counts, positions) - sum(parts)
+            gain = _spread(counts, along) - sum(parts)
             if gain > most:
-                name, domain, at, most = attribute, column.domain, middle, gain
+                name, most = attribute, gain
+                at = middle if here is None else int(here[middle - 1]) + 1
+        self.cuts[region] = (name, at)
+        domain = self.microdata.columns[name].domain
         if domain.type in ("numeric", "date"):
-            below = float(domain.positions[at])
-            self.cuts[region] = (name, below, [])
-            self.added.append((region, name, below, None))
+            self.added.append((region, name, float(domain.positions[at]), None))
         else:
-            values = domain.values[:at].cast(pl.String).to_list()
-            self.cuts[region] = (name, None, values)
-            self.added += [(region, name, None, value) for value in values]
+            value = domain.values[at]
+            self.added.append((region, name, None, None if value is None else str(value)))
+
+    def _counted(self, attribute: str, rows: Ints, n: int) -> tuple[Ints | None, Ints]:
+        """How many of ``rows`` hold each of the ``n`` codes; or, where these are more than there are
+        rows, each of the codes that they hold, which are told, too.
+        """
+        if n <= len(rows):
+            return None, kernels.counted(self.codes[attribute], rows, n)
+        here, counts = np.unique(self.codes[attribute][rows], return_counts=True)
+        return here.astype(np.int64), counts.astype(np.int64)
 
 
-def _second(domain: Domain, below: float | None, values: Sequence[str | None]) -> Bools:
-    """Whether each code lies in the second part."""
-    if below is not None:
-        return np.asarray(domain.positions >= below)
-    first = set(values)
-    return np.array([value not in first for value in domain.values.cast(pl.String).to_list()])
+class _Begins:
+    """Where the second part of a cut begins in a domain, which may have other values than that in
+    which it was cut.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._missing = int(domain.has_missing)
+
+    def code_of(self, below: float | None, first: str | None) -> int:
+        """The least code of the second part."""
+        if below is not None:
+            return int(np.searchsorted(self._domain.positions, below))
+        if first is None:
+            return 0
+        if (code := self._codes.get(first)) is not None:
+            return code
+        return self._missing + bisect_left(self._texts, first)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """All that is not missing, in order."""
+        return self._domain.values[self._missing :].cast(pl.String).to_list()
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {text: self._missing + place for place, text in enumerate(self._texts)}
 
 
 def _spread(counts: Ints, positions: Floats) -> float:
