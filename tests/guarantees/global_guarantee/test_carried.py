@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from naive import global_guarantee as naive
+from phalanx.guarantees.global_guarantee import carried as guarantee_carried
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import SCALE, Exposures
@@ -308,6 +309,24 @@ def test_what_was_carried_before_is_looked_at_too():
     )[CARRIED]
     assert not found.holds
     assert "survival carried before is outside of 0 and 1" in found.note
+
+
+@pytest.mark.parametrize("many", [0, 1, 5, 60])
+@pytest.mark.parametrize("dense", [0, 4, 1000])
+def test_pairs_are_looked_up(monkeypatch, many, dense):
+    """In a table of all numbers or by halves: the place of each key that is there, and which keys
+    come again.
+    """
+    monkeypatch.setattr(guarantee_carried, "_DENSE", dense)
+    rng = np.random.default_rng(many)
+    pairs = np.sort(rng.choice(100, many, replace=False)).astype(np.int64)
+    keys = rng.integers(-1, 100, 80)
+    there = pairs.tolist()
+    expected = [there.index(k) if k in there else -1 for k in keys.tolist()]
+    assert guarantee_carried._among(pairs, keys, 100).tolist() == expected
+    known = keys[keys >= 0].tolist()
+    again = sorted(k for place, k in enumerate(known) if k in known[:place])
+    assert guarantee_carried._again(np.array(known, dtype=np.int64), 100).tolist() == again
 
 
 def test_permanent_values_need_the_whole_series():

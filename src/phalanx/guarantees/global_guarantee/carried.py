@@ -23,6 +23,8 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
 _NEAR = 1e-9
+_DENSE = 4
+"""A table of all numbers may be so many times as long as what is looked up."""
 _NONE = -1
 """The history of a person about whom nothing is carried, and the group of one whom none hosts."""
 
@@ -84,10 +86,9 @@ class Exposed:
         key = np.where((history[kind] != _NONE) & (value >= 0), kind * width + value, -1)
         pairs, at_pair = _of_kinds(before, past, width)
         survival = np.full(len(key), SCALE, dtype=np.int64)
-        if len(pairs):
-            at = np.minimum(np.searchsorted(pairs, key), len(pairs) - 1)
-            seen = pairs[at] == key
-            survival[seen] = before.survival[at_pair[at[seen]]]
+        at = _among(pairs, key, len(past) * width)
+        seen = np.flatnonzero(at != _NONE)
+        survival[seen] = before.survival[at_pair[at[seen]]]
         twice = int((named > 1).sum())
         return cls(cells, persons, past, history, twice, kind, cell, key, survival)
 
@@ -101,8 +102,11 @@ class Exposed:
         """Survival after the release in parts of SCALE, rounded down: whole numbers that fit,
         however large the parts are.
         """
-        n, n_s = self.cells.members[self.cell], self.cells.holding[self.cell]
-        return self.before // n * (n - n_s) + self.before % n * (n - n_s) // n
+        cells, again = self.cells, np.flatnonzero(self.before != SCALE)
+        at, fresh = self.cell[again], np.full(len(cells), SCALE, dtype=np.int64)
+        survival = _left(fresh, cells.members, cells.holding)[self.cell]
+        survival[again] = _left(self.before[again], cells.members[at], cells.holding[at])
+        return survival
 
     def worst(self) -> tuple[Fraction, int]:
         """The largest probability of having ever been linked, as a fraction, and an entry that has
@@ -138,15 +142,12 @@ class Exposed:
                 f"{forgotten} exposure(s) are of persons or to values that nothing is carried about"
             )
         key, now = self.key[known], self.after[known]
-        ordered = np.sort(key)
-        if twice := self.twice + pairs_of(ordered[1:][ordered[1:] == ordered[:-1]]):
+        below = len(self.persons) * width
+        if twice := self.twice + pairs_of(_again(key, below)):
             yield f"{twice} person(s) are linked twice by one release"
             return
-        at, at_before = np.searchsorted(pairs, key), np.searchsorted(pairs, pairs_before)
-        if lost := (
-            pairs_of(key[_at(pairs, at) != key])
-            + pairs_of(pairs_before[_at(pairs, at_before) != pairs_before])
-        ):
+        at, at_before = (_among(pairs, each, below) for each in (key, pairs_before))
+        if lost := pairs_of(key[at == _NONE]) + pairs_of(pairs_before[at_before == _NONE]):
             yield f"{lost} pair(s) of person and value are not carried on"
             return
         survival, times = (
@@ -231,10 +232,34 @@ def _of_kinds(carried: Exposures, history: Ints, width: int) -> tuple[Ints, Ints
     return np.repeat(np.arange(len(history)), many) * width + carried.value[at], at
 
 
-def _at(pairs: Ints, at: Ints) -> Ints:
-    """The pairs at some places, -1 beyond the end."""
-    return (
-        np.where(at < len(pairs), pairs[np.minimum(at, len(pairs) - 1)], -1)
-        if len(pairs)
-        else np.full(len(at), -1)
-    )
+def _left(before: Ints, n: Ints, n_s: Ints) -> Ints:
+    """What is left of a survival after a group of n members of whom n_s hold the value."""
+    whole, rest = np.divmod(before, n)
+    left: Ints = whole * (n - n_s) + rest * (n - n_s) // n
+    return left
+
+
+def _among(pairs: Ints, keys: Ints, below: int) -> Ints:
+    """The place of each key among ``pairs``, ascending and less than ``below``; _NONE for one that
+    is not there. Where most numbers are pairs, a table of all of them tells.
+    """
+    if not len(pairs):
+        return np.full(len(keys), _NONE)
+    if below <= _DENSE * (len(pairs) + len(keys)):
+        place = np.full(below + 1, _NONE, dtype=np.int32 if below < 2**31 else np.int64)
+        place[pairs] = np.arange(len(pairs))
+        places: Ints = place[keys].astype(np.int64)  # _NONE is the last one, which no pair has
+        return places
+    at = np.minimum(np.searchsorted(pairs, keys), len(pairs) - 1)
+    return np.where(pairs[at] == keys, at, _NONE)
+
+
+def _again(keys: Ints, below: int) -> Ints:
+    """The keys, from 0 on and less than ``below``, that are there before."""
+    if below <= _DENSE * len(keys):
+        further = np.bincount(keys, minlength=below) - 1
+        some = np.flatnonzero(further > 0)
+        return np.repeat(some, further[some])
+    ordered: Ints = np.sort(keys)
+    again: Ints = ordered[1:][ordered[1:] == ordered[:-1]]
+    return again
