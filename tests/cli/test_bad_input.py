@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from phalanx import Ledger
+from phalanx import Ledger, Plan
 from phalanx.series import staging
 
 ROWS = "".join(f"p{i},{20 + i % 7},{10000 + i * 37 % 9},{'abcd'[i % 4]}\n" for i in range(40))
@@ -551,3 +551,23 @@ def test_nobodys_value_is_in_a_sentence(ward) -> None:
 def test_staging_is_what_the_tests_think() -> None:
     """The suffix that is looked for above is the one that is used."""
     assert staging._SUFFIX == ".staging"
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_missing_memory_is_said(ward, monkeypatch, closing):
+    """Also where something that was half written could not be closed then: it is no fault of
+    ours, and nothing was recorded.
+    """
+
+    def publish(*_, **__):
+        try:
+            raise MemoryError("Zq7Marker")
+        finally:
+            if closing:
+                raise ValueError("I/O operation on closed file.")
+
+    monkeypatch.setattr(Plan, "publish", publish)
+    said = ward.publish()
+    assert said.code == 2
+    assert "the memory ran out" in said.err
+    assert "Zq7Marker" not in said.err

@@ -77,6 +77,13 @@ def _version(
         raise typer.Exit
 
 
+def _no_memory(error: BaseException | None) -> bool:
+    """Whether memory was missing, also where what was to be closed then failed for it."""
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__context__
+    return error is not None
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input
     or use, 70 a fault of ours, 130 interrupted.
@@ -103,15 +110,15 @@ def main() -> None:
         _leave(2, without_passwords(_use(error)))
     except OSError as error:
         _leave(2, unusable(error))
-    except MemoryError:
-        _leave(
-            2,
-            "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
-            " published whole or not at all).",
-        )
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
+        if _no_memory(error):
+            _leave(
+                2,
+                "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
+                " published whole or not at all).",
+            )
         where = traceback.extract_tb(error.__traceback__)[-1]
         _leave(
             70,
