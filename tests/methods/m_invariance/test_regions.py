@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where regions are cut, and what is passed on to their parts."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance import method as m_invariance
 from phalanx.methods.m_invariance.assigning import automatic, of_newcomers
 from phalanx.methods.m_invariance.method import MInvariance
@@ -17,12 +20,14 @@ from phalanx.methods.m_invariance.regions import WHOLE, Regions
 from phalanx.randomness import Randomness
 
 
-def encoded(ages, ill, who=None):
+def encoded(ages, ill, who=None, **schema):
     """A table of persons with one quasi-identifier."""
     who = who or [f"p{i}" for i in range(len(ages))]
     table = pl.DataFrame({"who": who, "age": ages, "ill": ill})
     return Microdata.encode(
-        table, Schema(identifier="who", quasi=["age"], sensitive="ill"), PersonKey(bytes(32))
+        table,
+        Schema(identifier="who", quasi=["age"], sensitive="ill", **schema),
+        PersonKey(bytes(32)),
     )
 
 
@@ -60,6 +65,59 @@ def test_a_region_is_always_cut_where_it_was_first_cut():
     first, second = later.cut(WHOLE, np.arange(4), 1)
     assert (first.tolist(), second.tolist()) == ([0, 1], [2, 3])
     assert later.to_remember() == {}
+
+
+@pytest.mark.parametrize(
+    ("later", "first_part"),
+    [
+        (["amber", "blue", "green", "red"], [0, 1]),
+        (["beige", "cyan", "cream", "teal"], [0]),
+        ([None, "amber", "zinc", "zinc"], [0, 1]),
+        (["dark", "green", "red", "red"], []),
+    ],
+)
+def test_a_text_is_cut_before_the_value_that_began_the_second_part(later, first_part):
+    """One row is remembered of a cut, however many values lie below it; a later table with other
+    values is cut between the same ones.
+    """
+    made = partial(encoded, ill=["a", "b", "a", "b"], missing="value")
+    regions = Regions.recall(made(["amber", "blue", "cream", "red"]), Memory())
+    regions.cut(WHOLE, np.arange(4), 1)
+    (table,) = regions.to_remember().values()
+    assert table.rows() == [(WHOLE, "age", None, "cream")]
+    again = Regions.recall(made(later), Memory(tables=regions.to_remember()))
+    assert again.cut(WHOLE, np.arange(4), 0)[0].tolist() == first_part
+
+
+def test_a_region_without_any_difference_is_remembered_too():
+    """The cut lies before all values, so that all of it is the second part."""
+    same = encoded([None] * 4, ["a", "b", "a", "b"], missing="value")
+    regions = Regions.recall(same, Memory())
+    regions.cut(WHOLE, np.arange(4), 1)
+    again = Regions.recall(same, Memory(tables=regions.to_remember()))
+    assert again.cut(WHOLE, np.arange(4), 0)[0].tolist() == []
+    assert again.to_remember() == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_rows_of_many_values_are_cut_as_if_all_were_counted(monkeypatch, seed):
+    """Values that no row of a region has change nothing."""
+    rng = np.random.default_rng(seed)
+    table = encoded(rng.integers(0, 40, 60).tolist(), rng.choice(["a", "b", "c"], 60).tolist())
+    rows = rng.permutation(60)[: rng.integers(2, 20)]
+    few = Regions.recall(table, Memory())
+    parts = few.cut(WHOLE, rows, 1)
+    all_counted = lambda regions, name, rows, n: (
+        None,
+        kernels.counted(regions.codes[name], rows, n),
+    )  # noqa: E731
+    assert few._counted("age", rows, 40)[0] is not None
+    monkeypatch.setattr(Regions, "_counted", all_counted)
+    counted = Regions.recall(table, Memory())
+    assert [each.tolist() for each in counted.cut(WHOLE, rows, 1)] == [
+        each.tolist() for each in parts
+    ]
+    assert counted.added == few.added
 
 
 @pytest.mark.parametrize("regions", [0, -1, 1.5, True, "many"])
