@@ -211,6 +211,33 @@ def test_columns_are_chosen_once_for_all_parts(tmp_path, source, monkeypatch):
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("role", ["quasi", "keep"])
+def test_who_is_named_is_asked_of_the_whole_table(tmp_path, source, role):
+    """A column of which hardly any value comes again in a part, and most in the table, names
+    nobody; one of which hardly any does in the table is refused with the table's own numbers.
+    """
+    names, method = {"quasi": ["age", "sex", "zip"], "keep": []}, Mondrian(k=5)
+    names[role] = [*names[role], "house"]
+    schema = Schema(identifier="who", sensitive="ill", **names)
+    for many, named in ((ROWS // 2, False), (ROWS * 40, True)):
+        houses = np.random.default_rng(5).integers(0, many, ROWS)
+        table = people().with_columns(house=pl.Series(houses))
+        table.write_parquet(source)
+        to = tmp_path / f"{many}"
+        if not named:
+            made = Series("s", schema, method, to=to).publish(source)
+            assert len(made.manifest.parts) > 3
+            continue
+        said = []
+        for engine in (None, "local"):
+            with pytest.raises(SchemaError, match="'house' looks like an identifier") as refusal:
+                Series("s", schema, method, to=to, engine=engine).publish(source)
+            said.append(str(refusal.value))
+        assert said[0] == said[1]
+        assert f"in {ROWS} rows" in said[0]
+
+
+@pytest.mark.usefixtures("small")
 def test_a_tuple_may_match_buckets_of_several_parts(tmp_path, source):
     """Where quasi-identifiers do not tell rows apart, chance deals them out, and each tuple matches
     buckets everywhere: what holds of each part holds of them all.

@@ -291,6 +291,41 @@ def test_persons_are_followed_from_release_to_release(tmp_path):
     ]
 
 
+NAMED = """
+from phalanx.errors import SchemaError
+schema = Schema(identifier="who", quasi=["age", "sex", "zip"], keep=["house no."],
+                missing="value", drop=["ill"])
+for engine in ("spark", "local"):
+    asked = dict(to=here / "out", engine=engine, spark_master="local[2]" if engine == "spark" else None)
+    for place in ("named.parquet", "not_named.parquet"):
+        try:
+            made = Series(engine, schema, Mondrian(k=5), **asked).publish(here / place)
+            print("published", made.rows)
+        except SchemaError as refusal:
+            print("refused", refusal)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_who_is_named_is_asked_of_all_rows(tmp_path):
+    """Spark says of a column what is said of it here, a missing value being one more; one in which
+    most values come again, and hardly any in a cell, is published.
+    """
+    rng = np.random.default_rng(7)
+    for name, many in (("named", 12_000 * 40), ("not_named", 6_000)):
+        houses = pl.Series("house no.", rng.integers(0, many, 12_000))
+        table = people().with_columns(houses.replace(houses[0], None))
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    code, said = run(tmp_path, NAMED)
+    assert code == 0, said
+    told = [line for line in said.splitlines() if line.startswith(("refused", "published"))]
+    assert told[:2] == told[2:]
+    assert "'house no.' looks like an identifier" in told[0]
+    assert "in 12000 rows" in told[0]
+    assert told[1] == "published 12000"
+
+
 SAMPLED = """
 levels = {"age": {"low": 0, "high": 80, "width": 20}, "zip": {"low": 0, "high": 10_000, "width": 5_000}}
 method = SafeSampling(epsilon=2, beta="1/2", k=24, scheme=levels, expected_rows=12_000,

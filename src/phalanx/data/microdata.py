@@ -5,7 +5,6 @@ this door.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +12,14 @@ import polars as pl
 
 from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column, check_missing, encode_column, narrowed
-from phalanx.data.domain import Domain
 from phalanx.data.households import households_of
+from phalanx.data.identifying import check_identifying
 from phalanx.data.persons import PersonKey
 from phalanx.data.registry import absent, encode_together, of_persons
 from phalanx.data.repeated import repeated, twice_in
 from phalanx.data.schema import Schema
 from phalanx.data.weights import encode_weights
 from phalanx.errors import SchemaError, SourceError, did_you_mean, listed
-
-_IDENTIFIER_UNIQUENESS: Final = 0.9
-"""A text or integer column with more distinct values per row than this is taken for an
-identifier.
-"""
-_IDENTIFIER_ROWS: Final = 50
-"""Below this many rows uniqueness says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +50,16 @@ class Microdata:
         schema: Schema,
         key: PersonKey | None = None,
         registry: pl.DataFrame | None = None,
+        *,
+        whole: bool = True,
     ) -> "Microdata":
         """Encode a table; every column has a role, missing values follow the schema, nothing is
         silently dropped.
 
         ``registry``: a table of persons whom an adversary knows, with the identifier and all
         quasi-identifiers; its other columns are ignored. The domains hold the values of those of
-        them who are not in ``frame``, too.
+        them who are not in ``frame``, too. ``whole``: False for some rows of a table, of which
+        alone nobody can tell whether a column names people.
 
         Raises SchemaError (a column without a role, or one that looks like an identifier and is not
         declared; a registry without persons), SourceError (an empty table, a missing value that the
@@ -89,10 +84,10 @@ class Microdata:
             )
         for name in schema.keep:
             check_missing(frame[name], schema)
-        for name in names:
-            _check_identifying(frame[name], schema, columns[name].domain)
-        for name in schema.keep:
-            _check_identifying(frame[name], schema)
+        for name in (*names, *schema.keep) if whole else ():
+            check_identifying(
+                frame[name], schema, columns[name].domain if name in columns else None
+            )
         persons = None
         if schema.identifier is not None and key is not None:
             persons = key.hash(frame[schema.identifier]).alias("person")
@@ -203,27 +198,4 @@ def check_columns(frame: pl.DataFrame, schema: Schema) -> None:
         raise SchemaError(
             f"column(s) {listed(without)} have no role; add each to identifier, quasi, sensitive,"
             " keep or drop."
-        )
-
-
-def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None = None) -> None:
-    """A whole-number or text column in which nearly every row differs names people, whatever its
-    role says; sets differ from each other anyway.
-    """
-    name, rows = values.name, len(values)
-    vouched = (domain is not None and domain.type == "set") or (
-        name in schema.quasi and (name in schema.hierarchies or name in schema.types)
-    )
-    if (
-        vouched
-        or rows < _IDENTIFIER_ROWS
-        or not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum))
-    ):
-        return
-    # Without a hierarchy the domain is just the distinct values, counted already.
-    distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
-    if distinct > _IDENTIFIER_UNIQUENESS * rows:
-        raise SchemaError(
-            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows);"
-            " declare it as one, drop it, or declare its type or hierarchy."
         )

@@ -23,7 +23,7 @@ _MOST: Final = 128
 
 
 class Repeated:
-    """Keyed hashes of persons in files without a name, of which each holds those that begin
+    """Keyed hashes of persons, or hashes of values, in files without a name, of which each holds those that begin
     alike.
     """
 
@@ -42,7 +42,22 @@ class Repeated:
         persons : pl.Series
             Their keyed hashes, shape (n,).
         """
-        keys = halves(persons)
+        self._write(halves(persons))
+
+    def see_values(self, values: pl.Series) -> None:
+        """Write any values down, by hashes.
+
+        Parameters
+        ----------
+        values : pl.Series
+            The values, shape (n,); a missing one is like any other.
+        """
+        if values.dtype in (pl.Categorical, pl.Enum):
+            values = values.cast(pl.String)  # which is numbered alike everywhere
+        hashes = [values.hash(seed).to_numpy() for seed in range(2)]
+        self._write(np.stack(hashes, axis=1))
+
+    def _write(self, keys: NDArray[np.uint64]) -> None:
         file_of = file_numbers(keys, len(self._files))
         for number in np.unique(file_of):
             self._files[number].write(keys[file_of == number].tobytes())

@@ -115,7 +115,7 @@ class Cells:
             if isinstance(schema.missing, str)
             else {name: word for name, word in schema.missing.items() if name in frame.columns},
         )
-        part = Microdata.encode(frame, without)
+        part = Microdata.encode(frame, without, whole=False)
         wider = {one.name: one.over_all(part.columns[one.name]) for one in self.attributes}
         return replace(part, columns={**part.columns, **wider})
 

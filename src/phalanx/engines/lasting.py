@@ -19,7 +19,6 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.arrays import Ints
-from phalanx.data.column import kind_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import file_numbers, halves, twice_in
@@ -314,7 +313,7 @@ class Followed:
             Where there are too many parts, or one has grown beyond the memory.
         """
         divided, name = self.divided, str(self.divided.schema.identifier)
-        divided.check_head()
+        divided.check_identifying(self.place)
         with ExitStack() as opened:
             belonging = opened.enter_context(Belonging(self.place))
             cells, lasting = self._cells(belonging, name)
@@ -331,7 +330,6 @@ class Followed:
                 stream = self.rng.stream("order of parts")
                 lasting = Lasting.begun(cells.root, counts[:new], least, stream)
                 self.remembered = lasting.to_json(cells.attributes)
-            cells = typed(cells)
             for part, mine in lasting.placed(counts, least).items():
                 check_fits(sum(counts[at] for at in mine), divided.most)
                 frame = pl.concat([read_part(files[at]) for at in mine])
@@ -373,16 +371,3 @@ def check_fits(rows: int, most: int) -> None:
             f"a part of the series has {rows:,} rows now, and {most:,} are meant for the memory"
             " there is; raise [publish] memory_limit."
         )
-
-
-def typed(cells: Cells) -> Cells:
-    """Cells whose schema has the types of all quasi-identifiers, as the whole table has them: where
-    few of a part's persons are there, nearly every row may differ, as it does in an identifier.
-    """
-    schema = cells.schema
-    types = {
-        one.name: kind_of(one.reach(), None, None)
-        for one in cells.attributes
-        if one.name not in schema.hierarchies
-    }
-    return replace(cells, schema=replace(schema, types={**types, **schema.types}))

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
+from phalanx.data.identifying import check_whole, judged
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import Repeated
@@ -86,7 +87,7 @@ class Divided:
         MethodError
             Where the parts would be too many.
         """
-        self.check_head()
+        self.check_identifying(place)
         cells = self._cells(by, rng)
         self.check_count(cells.root.end)
         with ExitStack() as opened:
@@ -118,7 +119,7 @@ class Divided:
             Where the table is not what the schema says, or a person is in it twice.
         """
         schema = self.schema
-        self.check_head()
+        self.check_identifying(place)
         cells = Cells(schema, (), Region())
         columns = self.columns
 
@@ -160,11 +161,22 @@ class Divided:
         ]
         return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
 
-    def check_head(self) -> None:
-        """SourceError or SchemaError where the columns are not those of the schema, or no row is there."""
+    def check_head(self) -> pl.DataFrame:
+        """The columns, without rows; SourceError or SchemaError where they are not those of the
+        schema, or no row is there.
+        """
         if not self.rows:
             raise SourceError("the table has no rows; there is nothing to publish.")
-        check_columns(next(self.batches.each(self.batches.names)).clear(), self.schema)
+        head = next(self.batches.each(self.batches.names)).clear()
+        check_columns(head, self.schema)
+        return head
+
+    def check_identifying(self, place: Path) -> None:
+        """The same, or SchemaError where a column names people; ``place``: a folder on the disk, in
+        which nothing appears.
+        """
+        names = judged(self.check_head(), self.schema)
+        check_whole(names, self.batches.each, self.rows, self.room, place)
 
     def check_count(self, parts: int) -> None:
         """MethodError where there would be too many parts."""

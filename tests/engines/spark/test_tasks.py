@@ -256,3 +256,12 @@ def test_an_error_of_a_worker_is_the_same_error_here(error):
     with pytest.raises(type(error)) as caught:
         raise_told(told(error))
     assert str(caught.value) == str(error)
+
+
+@pytest.mark.parametrize("name", ["age", "house no.", "a.b", "50%", "a`b", "a%2Eb", "Straße.", ""])
+def test_spark_is_told_a_name_without_dots(name):
+    """A dot or a backtick in a name would be taken for something else; workers know the name."""
+    told = tasks.spelled(name)
+    assert not set(told) & {".", "`"}
+    batch = pa.record_batch({told: pa.array([1])})
+    assert tasks._plain(batch, Schema(quasi=[name])).columns == [name]

@@ -107,10 +107,10 @@ def test_few_rows_of_many_values_are_cut_as_if_all_were_counted(monkeypatch, see
     rows = rng.permutation(60)[: rng.integers(2, 20)]
     few = Regions.recall(table, Memory())
     parts = few.cut(WHOLE, rows, 1)
-    all_counted = lambda regions, name, rows, n: (
-        None,
-        kernels.counted(regions.codes[name], rows, n),
-    )  # noqa: E731
+
+    def all_counted(regions, name, rows, n):
+        return None, kernels.counted(regions.codes[name], rows, n)
+
     assert few._counted("age", rows, 40)[0] is not None
     monkeypatch.setattr(Regions, "_counted", all_counted)
     counted = Regions.recall(table, Memory())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -113,7 +114,9 @@ def name(
     try:
         for batch in batches:
             identifiers = pl.Series(pl.from_arrow(batch.column(0)))
-            yield from persons.dealt(key.hash(identifiers.alias(batch.schema.names[0])), ways)
+            yield from persons.dealt(
+                key.hash(identifiers.alias(unquote(batch.schema.names[0]))), ways
+            )
     except ANY as error:
         yield record(persons.DEALT, 0, 1, 0, 0, None, told(error))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import twice_in
-from phalanx.engines.lasting import Lasting, check_fits, typed
+from phalanx.engines.lasting import Lasting, check_fits
 from phalanx.engines.spark import persons, tasks
 from phalanx.engines.spark.calling import by_group, silenced, stage
 from phalanx.engines.spark.faults import raise_told
@@ -105,7 +105,7 @@ class Followed:
             sizes = [sum(places[at] for at in mine) for mine in placed.values()]
             check_fits(max(sizes), self.most)
             numbers = {part: at for at, mine in enumerate(placed.values()) for part in mine}
-            solving = tasks.Solving(typed(cells), sizes, shared, work(list(placed)))
+            solving = tasks.Solving(cells, sizes, shared, work(list(placed)))
             figures = running.each_cell(tagged, numbers, solving)
         finally:
             tagged.unpersist()

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from phalanx.data.identifying import UNIQUENESS, refuse
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.engines.cells import Cells, sampled_share
@@ -28,7 +29,7 @@ from phalanx.randomness import Randomness
 from phalanx.release.parts import MOST
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 T = TypeVar("T")
 
@@ -44,6 +45,10 @@ that was wanted.
 """
 _SMALL: Final = 8
 """A cell of less than this part of its size is published with its neighbour."""
+_SPREAD: Final = 0.02
+"""The standard error, as a share, of how many distinct values are estimated."""
+_DOUBT: Final = 5
+"""Where an estimate is not so many standard errors away, values are counted."""
 _HASHES: Final = 2_000_000
 """So many persons are compared at a time."""
 
@@ -60,13 +65,13 @@ class Running:
 
     @classmethod
     def of(cls, spark: "SparkSession", frame: "DataFrame", schema: Schema, most: int) -> "Running":
-        """Count the rows, and look at the names and types of columns."""
+        """Count the rows, and look at the names and types of columns, and at how many values come
+        again.
+        """
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        tasks.check_table(to_arrow_schema(frame.schema), schema)
-        rows = int(frame.count())
-        if not rows:
-            raise SourceError("the table has no rows; there is nothing to publish.")
+        names = tasks.check_table(to_arrow_schema(frame.schema), schema)
+        rows = _rows(frame, names)
         workers = max(1, spark.sparkContext.defaultParallelism)
         shared = max(_LEAST_ROWS, -(-rows // (_EACH * workers)))
         return cls(spark, frame, schema, rows, min(most, _MOST_ROWS, shared))
@@ -343,11 +348,9 @@ class Running:
         Returns
         -------
         DataFrame
-            Of Spark; nothing is read yet.
+            Of Spark, with columns that are named as ``tasks.spelled`` says; nothing is read yet.
         """
-        from pyspark.sql import functions as f
-
-        return self.frame.select(*(f.col("`" + name.replace("`", "``") + "`") for name in columns))
+        return self.frame.select(*(_column(name).alias(tasks.spelled(name)) for name in columns))
 
 
 def _drawn_share(rows: int, most: int) -> Fraction:
@@ -372,6 +375,31 @@ def check_count(cells: int) -> None:
 def read(spark: "SparkSession", source: Any) -> "DataFrame":
     """The rows of a file of Parquet, or of a folder of files."""
     return spark.read.parquet(Path(source).absolute().as_uri())
+
+
+def _rows(frame: "DataFrame", names: Sequence[str]) -> int:
+    """How many rows there are; SourceError where there are none, SchemaError where one of these
+    columns names people: it is estimated which could, and counted of those alone.
+    """
+    from pyspark.sql import functions as f
+
+    estimates = [f.approx_count_distinct(_column(name), _SPREAD) for name in names]
+    rows, *about = frame.agg(f.count(f.lit(1)), *estimates).collect()[0]
+    if not rows:
+        raise SourceError("the table has no rows; there is nothing to publish.")
+    for name, many in zip(names, about, strict=True):
+        if many > (1 - _DOUBT * _SPREAD) * UNIQUENESS * rows:
+            counted = f.count_distinct(_column(name)), f.count(_column(name))
+            distinct, present = frame.agg(*counted).collect()[0]
+            refuse(name, distinct + (present < rows), rows)
+    return int(rows)
+
+
+def _column(name: str) -> "Column":
+    """A column of the table, whatever its name holds."""
+    from pyspark.sql import functions as f
+
+    return f.col(f"`{name.replace('`', '``')}`")
 
 
 __all__ = ["Running", "read"]

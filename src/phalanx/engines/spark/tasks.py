@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
+from phalanx.data.identifying import judged
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -305,16 +307,23 @@ def _plain(batch: "pa.RecordBatch", schema: Schema) -> pl.DataFrame:
     """The rows that Spark gives, with the types that they have everywhere."""
     import pyarrow as pa
 
-    frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+    frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch]))).rename(unquote)
     check_values(frame)
     return to_polars(frame, drop=schema.drop)
 
 
-def check_table(columns: "pa.Schema", schema: Schema) -> None:
-    """SourceError or SchemaError where the columns of a table are not what the schema says."""
-    check_columns(
-        to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop), schema
-    )
+def spelled(name: str) -> str:
+    """The name of a column as Spark is told it, which takes a dot in a name for something else."""
+    return "".join(f"%{ord(each):02X}" if each in "%.`" else each for each in name)
+
+
+def check_table(columns: "pa.Schema", schema: Schema) -> list[str]:
+    """SourceError or SchemaError where the columns of a table are not what the schema says; which of
+    them could name people.
+    """
+    head = to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop)
+    check_columns(head, schema)
+    return judged(head, schema)
 
 
 def place_of_worker() -> int:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a column names people, whatever its role says: whether hardly any value comes again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from phalanx.data.domain import Domain
+from phalanx.data.repeated import Repeated
+from phalanx.data.schema import Schema
+from phalanx.errors import SchemaError
+
+UNIQUENESS: Final = 0.9
+"""A text or integer column with more distinct values per row than this is taken for an
+identifier.
+"""
+_ROWS: Final = 50
+"""Below this many rows uniqueness says nothing."""
+
+
+def check_identifying(values: pl.Series, schema: Schema, domain: Domain | None = None) -> None:
+    """SchemaError where ``values`` (n,), over a ``domain`` where they are encoded, name people."""
+    is_set = domain is not None and domain.type == "set"
+    if is_set or not _judged(values, schema):
+        return
+    # Without a hierarchy the domain is just the distinct values, counted already.
+    distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
+    refuse(values.name, distinct, len(values))
+
+
+def refuse(name: str, distinct: int, rows: int) -> None:
+    """SchemaError where a column with so many distinct values in so many rows names people."""
+    if rows >= _ROWS and distinct > UNIQUENESS * rows:
+        raise SchemaError(
+            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows);"
+            " declare it as one, drop it, or declare its type or hierarchy."
+        )
+
+
+def judged(head: pl.DataFrame, schema: Schema) -> list[str]:
+    """The columns that could name people, by their types and what the schema says of them."""
+    names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else []), *schema.keep]
+    return [name for name in names if _judged(head[name], schema)]
+
+
+def check_whole(
+    names: Sequence[str],
+    each: Callable[[Sequence[str]], Iterator[pl.DataFrame]],
+    rows: int,
+    room: int,
+    place: Path,
+) -> None:
+    """The same of a table that is larger than the memory, of the columns in ``names``.
+
+    ``each`` reads some columns of its ``rows`` rows, some rows at a time. Where enough values come
+    again among rows that are read together, no more is read; else hashes of a column wait on the
+    disk, in ``place``, and may take ``room`` bytes together.
+    """
+    waiting = dict.fromkeys(names, 0)
+    for batch in each(names) if rows >= _ROWS else ():
+        for name in waiting:
+            waiting[name] += batch.height - batch[name].n_unique()
+        waiting = {
+            name: again for name, again in waiting.items() if rows - again > UNIQUENESS * rows
+        }
+        if not waiting:
+            return
+    for name in waiting:
+        with Repeated(rows, room, place) as repeated:
+            for batch in each([name]):
+                repeated.see_values(batch[name])
+            refuse(name, rows - repeated.twice(), rows)
+
+
+def _judged(values: pl.Series, schema: Schema) -> bool:
+    """Sets differ from each other anyway; who declares the type or hierarchy of a quasi-identifier
+    vouches for it.
+    """
+    name = values.name
+    vouched = name in schema.quasi and (name in schema.hierarchies or name in schema.types)
+    return (
+        not vouched
+        and schema.types.get(name) != "set"
+        and (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum))
+    )
