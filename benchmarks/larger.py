@@ -4,11 +4,12 @@ no more than a hard limit (RLIMIT_DATA), with the check and the ledger; and `pha
 it published, under the same limit. Where persons are followed, a second table is published too, in
 which one person in twenty is another one, and both releases are checked with the ledger.
 
-    python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD]
+    python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD] [--birthplaces 57]
 
 The table is made up in batches, N rows x 6 columns: a person, four quasi-identifiers, an occupation.
 ``seconds`` are by the clock, ``cpu`` is what all threads took, ``peak`` the most memory that was
-resident. The disk needs room for the table three times.
+resident. The disk needs room for the table three times. With fewer ``birthplaces`` more persons share
+their quasi-identifiers.
 """
 
 import argparse
@@ -63,7 +64,7 @@ memory_limit = "{limit}"
 """
 
 
-def batch(first: int, rows: int) -> pl.DataFrame:
+def batch(first: int, rows: int, birthplaces: int = 57) -> pl.DataFrame:
     """Persons from number ``first``; the most frequent occupation stands in 1 of 18 rows."""
     rng = np.random.default_rng(2019 + first)
     shares = 1 / (np.arange(50) + 10)
@@ -73,7 +74,7 @@ def batch(first: int, rows: int) -> pl.DataFrame:
             "age": rng.integers(0, 79, rows),
             "sex": rng.integers(0, 2, rows),
             "education": rng.integers(0, 17, rows),
-            "birthplace": rng.integers(0, 57, rows),
+            "birthplace": rng.integers(0, birthplaces, rows),
             "occupation": rng.choice(50, rows, p=shares / shares.sum()),
         }
     )
@@ -83,13 +84,13 @@ def batch(first: int, rows: int) -> pl.DataFrame:
     )
 
 
-def make(path: Path, rows: int, *, again: bool = False) -> None:
+def make(path: Path, rows: int, birthplaces: int = 57, *, again: bool = False) -> None:
     """The table, a batch at a time; ``again``: with another person in the place of one in twenty."""
     writer = None
     for first in range(0, rows, BATCH):
-        frame = batch(first, min(BATCH, rows - first))
+        frame = batch(first, min(BATCH, rows - first), birthplaces)
         if again:
-            new = batch(rows + first, frame.height)
+            new = batch(rows + first, frame.height, birthplaces)
             frame = pl.concat([frame[frame.height // 20 :], new[: frame.height // 20]])
         table = frame.to_arrow()
         writer = writer or pq.ParquetWriter(
@@ -129,12 +130,13 @@ def run() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--limit", default="4 GiB")
     parser.add_argument("--method", choices=METHODS, default="mondrian")
+    parser.add_argument("--birthplaces", type=int, default=57)
     parser.add_argument("--folder", type=Path, help="where the table and releases lie meanwhile")
     options = parser.parse_args()
     limit = bytes_of(options.limit)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        make(folder / "table.parquet", options.rows)
+        make(folder / "table.parquet", options.rows, options.birthplaces)
         (folder / "plan.toml").write_text(
             PLAN.format(method=METHODS[options.method], limit=options.limit)
         )
@@ -147,7 +149,7 @@ def run() -> None:
             jobs = [jobs[0], jobs[0], ["verify", *both, "--ledger", "sqlite:///larger.db"]]
         for at, words in enumerate(jobs):
             if at and words[0] == "publish":
-                make(folder / "table.parquet", options.rows, again=True)
+                make(folder / "table.parquet", options.rows, options.birthplaces, again=True)
             figures = timed(words, folder, limit)
             parts = len(list((folder / "releases" / "larger-1").glob("data*.parquet")))
             print(
