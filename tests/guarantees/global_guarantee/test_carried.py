@@ -25,6 +25,12 @@ ALONE, PERSONS, EVER, CARRIED, PERMANENT = (
 )
 
 
+@pytest.fixture(autouse=True, params=[1, guarantee_carried._AT_ONCE], ids=["each", "all"])
+def _at_once(request, monkeypatch):
+    """Persons of one kind are looked at after the other, or all together."""
+    monkeypatch.setattr(guarantee_carried, "_AT_ONCE", request.param)
+
+
 def carry(before, shown, protected="all"):
     """What the slow way carries on: a dictionary (person, value) -> (parts rounded down, times)."""
     after = dict(before)

@@ -10,7 +10,8 @@ Persons of whom the same was carried before, who stand in the same group, and of
 carried after it, are of one *kind*, and looked at together.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,35 +24,46 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
 
 _NEAR = 1e-9
+_AT_ONCE = 1 << 22
+"""So many links and pairs are looked at together."""
 _DENSE = 4
 """A table of all numbers may be so many times as long as what is looked up."""
 _NONE = -1
 """The history of a person about whom nothing is carried, and the group of one whom none hosts."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What a look at all links of a release finds."""
+
+    links: int
+    """How many persons are linked to a value, each as often as to different ones."""
+    worst: Fraction | None
+    """The largest probability of having ever been linked; None where nobody is."""
+    cell: int
+    """The cell of a link that has it."""
+    faults: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Exposed:
-    """The links of every kind of persons to values in a release, shape (e,) each, beside what was
-    carried about them before it.
+    """Every kind of persons of a release, shape (k,) each, beside what was carried about them before
+    it and is after it.
     """
 
     cells: Cells
     persons: Ints
-    """How many persons each kind is of, shape (k,)."""
+    """How many persons each kind is of."""
+    where: Ints
+    """The place of the group that hosts them, _NONE for none."""
     past: Ints
-    """Their history before the release, shape (k,)."""
+    """Their history before the release."""
     history: Ints
-    """Their history after it, shape (k,)."""
+    """Their history after it."""
     twice: int
     """How many persons the mapping names more than once."""
-    kind: Ints
-    cell: Ints
-    key: Ints
-    """The pair of kind and value, as a number under which what is carried after the release knows
-    it; -1 where that knows the person or the value not at all.
-    """
-    before: Ints
-    """Survival before, in parts of SCALE."""
+    before: Exposures
+    after: Exposures
 
     @classmethod
     def of(
@@ -62,7 +74,7 @@ class Exposed:
         after: Exposures,
         protects: Protects,
     ) -> "Exposed":
-        """The links of a release; ``before`` and ``after`` are well-formed, and ``after`` begins
+        """The kinds of a release; ``before`` and ``after`` are well-formed, and ``after`` begins
         with the persons and values of ``before``.
         """
         cells = Cells.of([release], protects)
@@ -78,24 +90,115 @@ class Exposed:
             np.concatenate([where, np.full(len(others), _NONE)]),
             np.append(after.history, [_NONE])[who],
         )
-        (past, where, history), persons = kinds, np.bincount(kind_of, minlength=len(kinds[0]))
-        hosted = np.flatnonzero(where != _NONE)
-        kind, cell = cells.spread(0, hosted, where[hosted])
-        width = len(after.values)
-        value = numbered(cells.values, after.values)[cells.value[cell]]
-        key = np.where((history[kind] != _NONE) & (value >= 0), kind * width + value, -1)
-        pairs, at_pair = _of_kinds(before, past, width)
-        survival = np.full(len(key), SCALE, dtype=np.int64)
-        at = _among(pairs, key, len(past) * width)
-        seen = np.flatnonzero(at != _NONE)
-        survival[seen] = before.survival[at_pair[at[seen]]]
-        twice = int((named > 1).sum())
-        return cls(cells, persons, past, history, twice, kind, cell, key, survival)
+        past, where, history = kinds
+        return cls(
+            cells=cells,
+            persons=np.bincount(kind_of, minlength=len(past)),
+            where=where,
+            past=past,
+            history=history,
+            twice=int((named > 1).sum()),
+            before=before,
+            after=after,
+        )
 
-    @property
-    def links(self) -> int:
-        """How many persons are linked to a value, each as often as to different ones."""
-        return int(self.persons[self.kind].sum())
+    def looked_at(self) -> Looked:
+        """All links, some kinds at a time."""
+        links, least, worst, cell = 0, np.inf, None, -1
+        counts = Counter[str]({"twice": self.twice})
+        for some in self._parts():
+            links += int(some.persons[some.kind].sum())
+            counts.update(some.faults())
+            if not len(some.cell):
+                continue
+            surviving = some.before / SCALE * (1 - self.cells.share[some.cell])
+            if surviving.min() <= least + _NEAR:
+                least = min(least, surviving.min())
+                p, at = some.worst(np.flatnonzero(surviving <= surviving.min() + _NEAR))
+                if worst is None or p > worst:
+                    worst, cell = p, at
+        return Looked(links=links, worst=worst, cell=cell, faults=list(_sentences(counts)))
+
+    def _parts(self) -> "Iterator[Links]":
+        """Kinds with about so many links and pairs together, and then the next."""
+        value = numbered(self.cells.values, self.after.values)
+        many = np.append(np.diff(self.cells.starts[0]), [0])[self.where]
+        for carried, history in ((self.before, self.past), (self.after, self.history)):
+            many = many + np.append(np.diff(carried.starts), [0])[history]
+        reached, low = np.cumsum(many), 0
+        while low < len(many):
+            wanted = (reached[low - 1] if low else 0) + _AT_ONCE
+            high = max(int(np.searchsorted(reached, wanted, side="right")), low + 1)
+            yield self._links(low, high, value)
+            low = high
+
+    def _links(self, low: int, high: int, value: Ints) -> "Links":
+        """The links of the kinds from ``low`` to ``high``; ``value``: the place that what is carried
+        after the release has for each value of the cells, -1 for none.
+        """
+        where, past, history = (each[low:high] for each in (self.where, self.past, self.history))
+        hosted, width = np.flatnonzero(where != _NONE), len(self.after.values)
+        kind, cell = self.cells.spread(0, hosted, where[hosted])
+        of = value[self.cells.value[cell]]
+        key = np.where((history[kind] != _NONE) & (of >= 0), kind * width + of, _NONE)
+        before = Carried.of(self.before, past, width)
+        survival = np.full(len(key), SCALE, dtype=np.int64)
+        at = _among(before.pairs, key, len(past) * width)
+        seen = np.flatnonzero(at != _NONE)
+        survival[seen] = before.survival[at[seen]]
+        return Links(
+            cells=self.cells,
+            persons=self.persons[low:high],
+            width=width,
+            kind=kind,
+            cell=cell,
+            key=key,
+            before=survival,
+            carried=before,
+            going_on=Carried.of(self.after, history, width),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What is carried about some kinds of persons, shape (e,) each."""
+
+    pairs: Ints
+    """A number for each kind and value, ascending."""
+    survival: Ints
+    times: Ints
+
+    @classmethod
+    def of(cls, carried: Exposures, history: Ints, width: int) -> "Carried":
+        """Of kinds with some histories; ``width`` is more than any value's place."""
+        first, end = carried.starts[history], carried.starts[history + 1]
+        many = np.where(history == _NONE, 0, end - first)
+        at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+        pairs = np.repeat(np.arange(len(history)), many) * width + carried.value[at]
+        return cls(pairs, carried.survival[at], carried.times[at])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Links:
+    """The links of some kinds of persons to values, shape (e,) each."""
+
+    cells: Cells
+    persons: Ints
+    """How many persons each kind is of, shape (k,)."""
+    width: int
+    """How many values there are."""
+    kind: Ints
+    cell: Ints
+    key: Ints
+    """The pair of kind and value, as a number under which what is carried after the release knows
+    it; -1 where that knows the person or the value not at all.
+    """
+    before: Ints
+    """Survival before, in parts of SCALE."""
+    carried: Carried
+    """What was carried before the release about these kinds."""
+    going_on: Carried
+    """What is carried after it."""
 
     @property
     def after(self) -> Ints:
@@ -108,63 +211,73 @@ class Exposed:
         survival[again] = _left(self.before[again], cells.members[at], cells.holding[at])
         return survival
 
-    def worst(self) -> tuple[Fraction, int]:
-        """The largest probability of having ever been linked, as a fraction, and an entry that has
-        it; there is at least one entry.
+    def worst(self, near: Ints) -> tuple[Fraction, int]:
+        """The largest probability of having ever been linked, of these links, as a fraction, and the
+        cell of one that has it.
         """
-        surviving = self.before / SCALE * (1 - self.cells.share[self.cell])
-        near = np.flatnonzero(surviving <= surviving.min() + _NEAR)
         n, n_s = (each[self.cell[near]] for each in (self.cells.members, self.cells.holding))
-        table = pl.DataFrame({"before": self.before[near], "n": n, "n_s": n_s, "entry": near})
+        table = pl.DataFrame(
+            {"before": self.before[near], "n": n, "n_s": n_s, "cell": self.cell[near]}
+        )
         worst, where = Fraction(-1), -1
-        for before, n, n_s, entry in table.unique(
+        for before, n, n_s, cell in table.unique(
             ["before", "n", "n_s"], keep="first", maintain_order=True
         ).iter_rows():
             if (p := 1 - Fraction(before, SCALE) * Fraction(n - n_s, n)) > worst:
-                worst, where = p, entry
+                worst, where = p, cell
         return worst, where
 
-    def faults(self, before: Exposures, after: Exposures) -> Iterator[str]:
-        """Pairs that are lost, invented, or carried on as less exposed than they are."""
-        width = len(after.values)
-        (pairs, at_after), (pairs_before, at_old) = (
-            _of_kinds(after, self.history, width),
-            _of_kinds(before, self.past, width),
-        )
-
-        def pairs_of(keys: Ints) -> int:
-            """How many pairs of person and value these pairs of kind and value stand for."""
-            return int(self.persons[keys // max(width, 1)].sum())
-
+    def faults(self) -> dict[str, int]:
+        """How many pairs of person and value are lost, invented, or carried on as less exposed than
+        they are; by what :func:`_sentences` says of them.
+        """
+        pairs, before, below = self.going_on.pairs, self.carried, len(self.persons) * self.width
         known = self.key >= 0
-        if forgotten := int(self.persons[self.kind[~known]].sum()):
-            yield (
-                f"{forgotten} exposure(s) are of persons or to values that nothing is carried about"
-            )
         key, now = self.key[known], self.after[known]
-        below = len(self.persons) * width
-        if twice := self.twice + pairs_of(_again(key, below)):
-            yield f"{twice} person(s) are linked twice by one release"
-            return
-        at, at_before = (_among(pairs, each, below) for each in (key, pairs_before))
-        if lost := pairs_of(key[at == _NONE]) + pairs_of(pairs_before[at_before == _NONE]):
-            yield f"{lost} pair(s) of person and value are not carried on"
-            return
-        survival, times = (
-            np.full(len(pairs), SCALE, dtype=np.int64),
-            np.zeros(len(pairs), dtype=np.int64),
+        counts = {
+            "forgotten": int(self.persons[self.kind[~known]].sum()),
+            "twice": self._persons(_again(key, below)),
+        }
+        at, at_before = (_among(pairs, each, below) for each in (key, before.pairs))
+        counts["lost"] = self._persons(key[at == _NONE]) + self._persons(
+            before.pairs[at_before == _NONE]
         )
-        survival[at_before], times[at_before] = before.survival[at_old], before.times[at_old]
+        if counts["twice"] or counts["lost"]:
+            return counts
+        survival = np.full(len(pairs), SCALE, dtype=np.int64)
+        times = np.zeros(len(pairs), dtype=np.int64)
+        survival[at_before], times[at_before] = before.survival, before.times
         survival[at], times[at] = now, times[at] + 1
-        if over := pairs_of(pairs[after.survival[at_after] > survival]):
-            yield f"{over} pair(s) of person and value are carried on as less exposed than they are"
-        if miscounted := pairs_of(pairs[after.times[at_after] != times]):
-            yield (
-                f"{miscounted} pair(s) of person and value are carried on with another number of"
-                " exposures than they had"
-            )
-        if invented := pairs_of(pairs[times == 0]):
-            yield f"{invented} pair(s) of person and value are carried on and were never linked"
+        return counts | {
+            "over": self._persons(pairs[self.going_on.survival > survival]),
+            "miscounted": self._persons(pairs[self.going_on.times != times]),
+            "invented": self._persons(pairs[times == 0]),
+        }
+
+    def _persons(self, keys: Ints) -> int:
+        """How many pairs of person and value these pairs of kind and value stand for."""
+        return int(self.persons[keys // max(self.width, 1)].sum())
+
+
+def _sentences(counts: Mapping[str, int]) -> Iterator[str]:
+    """What is at fault; where pairs are twice or lost, nothing else is known of them."""
+    if forgotten := counts["forgotten"]:
+        yield f"{forgotten} exposure(s) are of persons or to values that nothing is carried about"
+    if twice := counts["twice"]:
+        yield f"{twice} person(s) are linked twice by one release"
+        return
+    if lost := counts["lost"]:
+        yield f"{lost} pair(s) of person and value are not carried on"
+        return
+    if over := counts["over"]:
+        yield f"{over} pair(s) of person and value are carried on as less exposed than they are"
+    if miscounted := counts["miscounted"]:
+        yield (
+            f"{miscounted} pair(s) of person and value are carried on with another number of"
+            " exposures than they had"
+        )
+    if invented := counts["invented"]:
+        yield f"{invented} pair(s) of person and value are carried on and were never linked"
 
 
 def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
@@ -220,16 +333,6 @@ def _places(persons: pl.Series, known: pl.Series) -> Ints:
     asked = persons.alias("person").to_frame()
     places = asked.join(lookup, on="person", how="left", maintain_order="left")["place"]
     return places.fill_null(_NONE).to_numpy()
-
-
-def _of_kinds(carried: Exposures, history: Ints, width: int) -> tuple[Ints, Ints]:
-    """The pairs of kinds of persons with some histories: a number for each kind and value,
-    ascending, and its place among those that are carried; ``width`` is more than any value's place.
-    """
-    first, end = carried.starts[history], carried.starts[history + 1]
-    many = np.where(history == _NONE, 0, end - first)
-    at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
-    return np.repeat(np.arange(len(history)), many) * width + carried.value[at], at
 
 
 def _left(before: Ints, n: Ints, n_s: Ints) -> Ints:

@@ -371,24 +371,23 @@ class GlobalGuarantee:
             yield self._faultless(part, faults, "")
             return
         exposed = Exposed.of(release, mapping, before, after, self.passes)
+        looked = exposed.looked_at()
         name, note = (
             self._named("ever linked"),
-            f"{exposed.links} pair(s) of person and value, with what was carried before",
+            f"{looked.links} pair(s) of person and value, with what was carried before",
         )
-        if len(exposed.cell):
-            worst, entry = exposed.worst()
-            cell = exposed.cell[[entry]]
+        if looked.worst is not None:
             cases = pl.DataFrame(
                 {
-                    column: getattr(exposed.cells, column)[cell]
+                    column: getattr(exposed.cells, column)[[looked.cell]]
                     for column in ("release", "group", "members", "holding")
                 }
             )
             yield Verdict(
                 name=name,
                 bound=self._bound,
-                worst=worst,
-                holds=worst <= self._bound,
+                worst=looked.worst,
+                holds=looked.worst <= self._bound,
                 note=note,
                 worst_cases=cases,
             )
@@ -401,9 +400,7 @@ class GlobalGuarantee:
                 note="this release links no person to a protected value",
             )
         yield self._faultless(
-            part,
-            list(exposed.faults(before, after)),
-            f"{int(after.pairs.sum())} pair(s) of person and value",
+            part, looked.faults, f"{int(after.pairs.sum())} pair(s) of person and value"
         )
 
     def _permanent(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
