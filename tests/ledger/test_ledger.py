@@ -447,7 +447,7 @@ def test_a_reader_sees_one_release(
     ledger: Ledger, url: str, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever reads what is carried while the next release replaces it gets all of one or all of
-    the other; without a snapshot, the twin, a false alarm.
+    the other; without a snapshot, the twin, neither.
     """
     carry(ledger, 1, a=frame(1))
     real = Rows.segment
@@ -468,7 +468,7 @@ def test_a_reader_sees_one_release(
     assert before == {"sqlite": 1, "postgresql": 2}[backend]
     monkeypatch.setattr(Rows, "segment", meanwhile)
     monkeypatch.setattr(Store, "snapshot", lambda _: nullcontext())
-    with pytest.raises(LedgerError, match="changed by others"):
+    with pytest.raises(LedgerError, match="published by another process meanwhile"):
         ledger.state("visits")
 
 

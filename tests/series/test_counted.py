@@ -253,9 +253,9 @@ class Recorded:
     def __init__(self, encode):
         self.encode, self.rows = encode, []
 
-    def __call__(self, frame, *rest):
+    def __call__(self, frame, *rest, **said):
         self.rows.append(frame.height)
-        return self.encode(frame, *rest)
+        return self.encode(frame, *rest, **said)
 
 
 def test_a_partition_needs_the_whole_table(tmp_path, source, small):  # noqa: ARG001

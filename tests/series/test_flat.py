@@ -12,7 +12,7 @@ import pytest
 
 from phalanx import GlobalGuarantee, MInvariance, Mondrian, Schema, Series
 from phalanx.errors import GuaranteeError, ReleaseError
-from phalanx.ledger import ledger as ledger_module
+from phalanx.ledger import recall as ledger_module
 from phalanx.release import folder
 from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
 

@@ -59,7 +59,7 @@ class Microdata:
         ``registry``: a table of persons whom an adversary knows, with the identifier and all
         quasi-identifiers; its other columns are ignored. The domains hold the values of those of
         them who are not in ``frame``, too. ``whole``: False for some rows of a table, of which
-        alone nobody can tell whether a column names people.
+        alone it cannot be told whether a column names people.
 
         Raises SchemaError (a column without a role, or one that looks like an identifier and is not
         declared; a registry without persons), SourceError (an empty table, a missing value that the

@@ -216,22 +216,74 @@ class Ledger:
         )
 
     def remembered(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
-        """``Recall.remembered`` of a series as it is now."""
+        """The memory of a series, as ``Recall.remembered`` reads it.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        part : int, optional
+            Of this part of the series alone.
+
+        Returns
+        -------
+        dict[str, pl.DataFrame]
+            A table for each name.
+        """
         with self._store.snapshot():
             return self.recall(series).remembered(part)
 
     def state(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
-        """``Recall.state`` of a series as it is now."""
+        """What the last release of a series carries on, as ``Recall.state`` reads it.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        part : int, optional
+            Of this part of the series alone.
+
+        Returns
+        -------
+        dict[str, pl.DataFrame]
+            A table for each name.
+        """
         with self._store.snapshot():
             return self.recall(series).state(part)
 
     def groups(self, series: str, number: int, part: int | None = None) -> pl.DataFrame | None:
-        """``Recall.groups`` of a series as it is now."""
+        """Which group each person was published in, as ``Recall.groups`` reads it.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        number : int
+            The release, from 1.
+        part : int, optional
+            Of this part of the series alone.
+
+        Returns
+        -------
+        pl.DataFrame | None
+            (person Binary, group Int64); None where the release keeps none.
+        """
         with self._store.snapshot():
             return self.recall(series).groups(number, part)
 
     def parts(self, series: str) -> dict[int, list[int]]:
-        """``Recall.parts`` of a series as it is now."""
+        """The parts of a series in which its persons stay, as ``Recall.parts`` says.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        dict[int, list[int]]
+            By release the numbers of those that have rows in it.
+        """
         return self.recall(series).parts()
 
     def moved(self, series: str) -> str | None:

@@ -39,7 +39,7 @@ class Looked:
     links: int
     """How many persons are linked to a value, each as often as to different ones."""
     worst: Fraction | None
-    """The largest probability of having ever been linked; None where nobody is."""
+    """The largest probability of having ever been linked; None where no person is."""
     cell: int
     """The cell of a link that has it."""
     faults: Sequence[str]
