@@ -273,7 +273,7 @@ def demanded_sizes(
     for person, group in mapping.iter_rows():
         if group > 0:
             members[ids[group]].append(row_of[person])
-    demands = phases.demands(known)
+    demands = known.asked
     own = [
         dict(zip(demands.value[a:b].tolist(), demands.ratio[a:b].tolist(), strict=True))
         for a, b in zip(demands.starts, demands.starts[1:], strict=False)

@@ -3,8 +3,9 @@
 recalled for the rows of a table and carried on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import Final
 
@@ -14,7 +15,7 @@ import polars as pl
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
-from phalanx.methods.global_guarantee.ratios import Strategy
+from phalanx.methods.global_guarantee.ratios import Strategy, at_most
 from phalanx.release.evidence.exposures import SCALE, Exposures
 
 TIMES: Final = 8
@@ -47,6 +48,14 @@ class Demands:
         np.maximum.at(highest, self.history_of, self.ratio)
         return highest[self.history]
 
+    def at_most(self, times: float, least: "Demands") -> "Demands":
+        """The same rows with no more than ``times`` the ``least`` that they may demand."""
+        return replace(
+            self,
+            base=at_most(times, self.base, least.base),
+            ratio=at_most(times, self.ratio, least.ratio),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
@@ -77,17 +86,32 @@ class Statistics:
         known by the groups.
         """
         fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
-        old, is_known = self.carried, self.place != _UNKNOWN
-        none = len(old.starts) - 1  # the history of those who have none
-        history = np.full(len(self.place), none, dtype=np.int32)
-        history[is_known] = old.history[self.place[is_known]]
+        old, (history, starts, entry) = self.carried, self._histories
+        ratio = strategy.ratio(old.survival[entry] / SCALE, old.times[entry])
         return Demands(
             np.full(len(self.names), fresh),
             history,
-            np.append(old.starts, old.starts[-1]),
-            old.value.astype(np.int32),
-            np.maximum(strategy.ratio(old.survival / SCALE, old.times), 1.0),
+            starts,
+            old.value[entry].astype(np.int32),
+            np.maximum(ratio, 1.0),
         )
+
+    @cached_property
+    def _histories(self) -> tuple[Codes, Ints, Ints]:
+        """The history of each row, shape (n,), among those that a row has, of which the last one is
+        of those who have none; where each begins; and which pairs of ``carried`` they are made of.
+        """
+        old, is_known = self.carried, self.place != _UNKNOWN
+        of = old.history[self.place[is_known]]
+        some = np.flatnonzero(np.bincount(of, minlength=len(old.starts) - 1))
+        number = np.empty(len(old.starts) - 1, dtype=np.int32)
+        number[some] = np.arange(len(some))
+        history = np.full(len(self.place), len(some), dtype=np.int32)
+        history[is_known] = number[of]
+        first, end = old.starts[some], old.starts[some + 1]
+        starts = np.concatenate([[0], np.cumsum(end - first)])
+        entry = np.repeat(first - starts[:-1], end - first) + np.arange(starts[-1])
+        return history, np.append(starts, starts[-1]), entry
 
     def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
         """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;

@@ -19,7 +19,6 @@ from phalanx.methods.base import Memory
 from phalanx.methods.global_guarantee import cohorts
 from phalanx.methods.global_guarantee.emptied import Waiting, check_frequent
 from phalanx.methods.global_guarantee.exposures import (
-    Demands,
     Statistics,
     beside,
     counted,
@@ -38,7 +37,6 @@ from phalanx.methods.global_guarantee.grouping import (
 from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE, Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
 from phalanx.methods.global_guarantee.protected import Protected, frequent
-from phalanx.methods.global_guarantee.ratios import AtMost
 from phalanx.methods.global_guarantee.state import (
     SHARES,
     UNPROTECTED,
@@ -71,11 +69,11 @@ last release, is published without a value.
 
 def decide(table: Table, rng: Randomness) -> State:
     """Who is in which group, and what is not shown; MethodError where nothing is left."""
-    state, asked = State.nothing(table), demands(table)
+    state = State.nothing(table)
     if table.rules.permanent:
         state = cohorts.publish_again(table, state)
-    state = suppress(table, asked, state)
-    state = group(table, asked, state, rng)
+    state = suppress(table, state)
+    state = group(table, state, rng)
     if not state.cohorts and not (state.group[: table.rows] >= 0).any():
         raise MethodError(
             f"the table has {table.rows} row(s) and a group needs {table.rules.least}, so nothing"
@@ -117,24 +115,14 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
     )
 
 
-def demands(table: Table, at_most: float | None = None) -> Demands:
-    """The ratio n / n_s that each person demands of a group: what the strategy asks (Section 6),
-    and no more than ``at_most`` times the least that keeps the guarantee (Section 5.1, Theorem 1).
-    """
-    strategy = table.strategy
-    if at_most is not None:
-        strategy = AtMost(strategy, table.rules.bound, at_most)
-    return table.statistics.demands(strategy)
-
-
-def suppress(table: Table, asked: Demands, state: State) -> State:
+def suppress(table: Table, state: State) -> State:
     """What no group of this table could hold (Section 6.3): in balanced groups every value of
     a person who demands too much, holder or not; in grown groups the value of a holder who does.
     """
     if table.rules.balanced:
-        spent = _spent(table, asked) & (state.group == FREE)
+        spent = _spent(table) & (state.group == FREE)
         return replace(state, emptied=state.emptied | spent)
-    protected, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
+    protected, least, v = table.held, table.least, len(table.held.names)
     spent = (least.history_of * v + least.value)[least.ratio > len(table.people)]
     entries = (
         np.isin(least.history[protected.row_of].astype(np.int64) * v + protected.codes, spent)
@@ -143,7 +131,7 @@ def suppress(table: Table, asked: Demands, state: State) -> State:
     return replace(state, reason=state.refused(entries, Reason.SPENT))
 
 
-def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
+def group(table: Table, state: State, rng: Randomness) -> State:
     """Groups of all persons who are in no cohort, in which every demand is met (Section 7); what
     fits nowhere stays FREE.
     """
@@ -153,7 +141,7 @@ def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
     crowd = Crowd(
         places(*tables),
         table.held.only(state.shown),
-        asked,
+        table.asked,
         table.rows,
         table.rules.least,
         rng.stream("grouping").permutation(len(table.people)),
@@ -213,11 +201,12 @@ def _unprotected(rules: Rules, microdata: Microdata, memory: Memory) -> pl.Serie
     return common.filter(~common.is_in(lasting.implode()))
 
 
-def _spent(table: Table, asked: Demands) -> Bools:
+def _spent(table: Table) -> Bools:
     """Who demands more than the share that a value had in the last release can give, or more rows
     than there are; shape (e,).
     """
-    people, shares = len(table.people), np.zeros(len(asked.base))
+    asked, people = table.asked, len(table.people)
+    shares = np.zeros(len(asked.base))
     shares[: len(table.shares)] = table.shares
     ratio = np.minimum(asked.ratio, people + 1)
     too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > people)
@@ -325,12 +314,12 @@ def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Ran
     """
     waiting = order[(state.group[order] == FREE) | _quiet(crowd, state)[order]]
     check_frequent(crowd.held, waiting, table.rules.bound)
-    asked, least = crowd.demands, demands(table, at_most=1.0)
+    asked = crowd.demands
     base, highest = float(asked.base.max(initial=1.0)), asked.highest
     coins, emptied, groups = rng.stream("suppressed"), state.emptied.copy(), state.group.copy()
     cuts: list[Cut] = []
     for rows in reversed(by_demand(highest, waiting[~emptied[waiting]], base)):
-        rest = Waiting(waiting, crowd.held, least, table.rules.bound)
+        rest = Waiting(waiting, crowd.held, table.least, table.rules.bound)
         hardest_first = rows[np.argsort(-highest[rows], kind="stable")]
         chosen = rest.shown(hardest_first, highest, crowd.least)
         emptied[rows] = True
@@ -368,7 +357,9 @@ def _cut_class(
     cannot be met.
     """
     for at_most in (None, *_LESS):
-        asked = crowd.demands if at_most is None else demands(table, at_most)
+        asked = crowd.demands
+        if at_most is not None:
+            asked = table.asked.at_most(at_most, table.least)
         asked = replace(asked, base=np.maximum(asked.base, least))
         if cut(replace(crowd, demands=asked), rows, groups):
             return Cut(asked, rows)
@@ -405,7 +396,7 @@ def _content_with_less(table: Table, crowd: Crowd, lonely: Ints, groups: Ints) -
         lonely = join(crowd, lonely, groups)
         if not len(lonely):
             return lonely
-        crowd = replace(crowd, demands=demands(table, at_most))
+        crowd = replace(crowd, demands=table.asked.at_most(at_most, table.least))
         wanted = np.zeros(crowd.rows, dtype=bool)
         wanted[lonely] = True
         lonely = grow(crowd, crowd.free(groups), wanted, groups)

@@ -84,6 +84,17 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True)
+class Least:
+    """What keeps the promise now, and nothing for later (Section 5.1, Theorem 1)."""
+
+    l: Fraction
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The least ratio itself."""
+        return nlow(survival, self.l)
+
+
+@dataclass(frozen=True)
 class ConstantRatio:
     """The same ratio for up to ``horizon`` exposures (Section 6.1); afterwards what the promise
     leaves.
@@ -142,22 +153,11 @@ class Adaptive:
         return np.maximum(ratios * _TIE, least)
 
 
-@dataclass(frozen=True)
-class AtMost:
-    """Another strategy's ratio, and no more than ``times`` the least: what is asked where a table
-    is too small for what the strategy would like.
+def at_most(times: float, ratio: Floats, least: Floats) -> Floats:
+    """A strategy's ratios, and no more than ``times`` the least: what is asked where a table is too
+    small for what the strategy would like.
     """
-
-    strategy: Strategy
-    l: Fraction
-    times: float
-
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
-        """The smaller of the two, never below nlow."""
-        least = nlow(survival, self.l)
-        return np.maximum(
-            np.minimum(self.strategy.ratio(survival, times), self.times * _TIE * least), least
-        )
+    return np.maximum(np.minimum(ratio, times * _TIE * least), least)
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:

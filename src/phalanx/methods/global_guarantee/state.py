@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from phalanx.methods.global_guarantee.exposures import Demands, Statistics
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
 from phalanx.methods.global_guarantee.protected import Protected
-from phalanx.methods.global_guarantee.ratios import Strategy
+from phalanx.methods.global_guarantee.ratios import Least, Strategy
 from phalanx.release.evidence.exposures import Exposures
 
 Reasons = npt.NDArray[np.int8]
@@ -100,6 +101,16 @@ class Table:
     strategy: Strategy
     releases: int
     """How many were published before."""
+
+    @cached_property
+    def asked(self) -> Demands:
+        """The ratio n / n_s that each person demands of a group: what the strategy asks (Section 6)."""
+        return self.statistics.demands(self.strategy)
+
+    @cached_property
+    def least(self) -> Demands:
+        """The least of it that keeps the guarantee."""
+        return self.statistics.demands(Least(self.rules.bound))
 
     @property
     def first(self) -> bool:
