@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -137,32 +136,3 @@ def test_arrow_takes_no_more_memory_than_it_needs():
             [sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True
         )
         assert run.stdout.split()[-1] == expected
-
-
-def test_memory_comes_in_large_pages():
-    """A page is cleared before it is handed out, one after the other; who names another way for
-    Polars' allocator gets it.
-    """
-    pages = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    if not pages.exists() or "[never]" in pages.read_text():
-        pytest.skip("this system hands out no large pages")
-    code = (
-        "import sys, contextlib, resource, phalanx.cli\n"
-        "sys.argv = ['phalanx', 'verify', '--help']\n"
-        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):\n"
-        "    phalanx.cli.main()\n"
-        "import polars\n"
-        "count = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
-        "before = count()\n"
-        "held = polars.arange(1 << 24, eager=True)\n"
-        "print(count() - before)"
-    )
-    handed_out = {}
-    for named in (None, "thp:never"):
-        rest = {k: v for k, v in os.environ.items() if k != "_RJEM_MALLOC_CONF"}
-        given = rest if named is None else rest | {"_RJEM_MALLOC_CONF": named}
-        run = subprocess.run(
-            [sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True
-        )
-        handed_out[named] = int(run.stdout.split()[-1])
-    assert handed_out[None] < handed_out["thp:never"] / 4

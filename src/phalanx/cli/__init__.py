@@ -96,8 +96,6 @@ def main() -> None:
     say_warnings()
     # else Arrow reserves a gigabyte for itself, which counts where memory has a limit
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    # else memory comes to Polars in small pages, each of which the system clears by itself
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "thp:always")
     # else every installed package is asked whether it wants to see what pydantic reads
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     try:
