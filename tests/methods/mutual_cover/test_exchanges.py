@@ -166,6 +166,26 @@ def test_the_nearest_rows_are_found(case, most):
         )
 
 
+@given(st.data())
+@settings(deadline=None, max_examples=50)
+def test_of_many_rows_the_first_of_the_nearest_are_found(data):
+    """All are looked at, as those are that are passed over: by sorting what lies between a row and
+    every other, in whole numbers, which no rounding changes, of rows that are in order, and not.
+    """
+    n, most = data.draw(st.integers(1, 150)), data.draw(st.integers(1, 20))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    at = rng.integers(0, data.draw(st.sampled_from([1, 4, 40])), (n, 2)).astype(np.float64)
+    if data.draw(st.booleans()):
+        at = at[np.lexsort(at.T)]
+    nodes = (at[:, :1] // 3).astype(np.int32)
+    rows = kernel.Rows(np.zeros((n, 1), np.int32), at, nodes, np.array([2.0]))
+    near = kernel.nearest(rows, most)
+    for i in range(n):
+        far = np.abs(at - at[i]).sum(axis=1) + 2 * (nodes[:, 0] != nodes[i, 0])
+        expected = [j for j in np.argsort(far, kind="stable").tolist() if j != i][:most]
+        assert near[i].tolist() == [*expected, *[-1] * (most - len(expected))]
+
+
 @pytest.mark.parametrize("cores", [1, 2])
 def test_rows_are_exchanged_within_blocks_whatever_the_threads(monkeypatch, cores):
     """No row leaves the groups of its block, and threads have no influence."""

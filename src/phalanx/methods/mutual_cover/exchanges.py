@@ -34,7 +34,7 @@ def exchanged(
     blocks = np.unique(ends)
     of = group.copy()
     work = partial(kernel.exchange, asked, rows, of, order, first, blocks)
-    in_threads(work, np.arange(len(blocks) - 1))
+    in_threads(work, np.arange(len(blocks) - 1), alone=2)
     return of
 
 

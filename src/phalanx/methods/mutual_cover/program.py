@@ -375,12 +375,12 @@ def fitting(delta: Fraction, problems: Problems) -> Fraction:
     return max(below, Fraction(1, int(problems.tuples.min())))
 
 
-def in_threads(work: Callable[[Ints], None], which: Ints) -> None:
+def in_threads(work: Callable[[Ints], None], which: Ints, alone: int | None = None) -> None:
     """Do ``work`` on each part of ``which``, on all cores, dealt out so that each has as much to
-    do.
+    do; on one where there are fewer than ``alone``, or so few that threads cost more than they save.
     """
     cores = threads()
-    if len(which) < _ALONE or cores == 1:
+    if len(which) < (_ALONE if alone is None else alone) or cores == 1:
         work(which)
     else:
         on_all(work, [which[a :: 4 * cores] for a in range(4 * cores)])

@@ -52,7 +52,7 @@ class Room(NamedTuple):
     ordered: Codes
     place: Codes
     """The places of the node's rows, by the attribute that is cut."""
-    times: Ints
+    times: Codes
     """For each attribute and row, how many rows of its side have its value."""
     sorted: Ints
     """The same by row and attribute, those of the left first."""
@@ -62,34 +62,71 @@ class Room(NamedTuple):
 
 
 @_kernel
-def apart(ordered: Codes, places: Floats) -> float:
-    """How far each of the codes ``ordered`` is from all of them in the mean, by their ``places``,
-    summed.
+def _run(place: float, many: int, before: int, m: int) -> float:
+    """What ``many`` of ``m`` rows at one ``place``, with so many ``before`` them, add to how far all
+    are from all others, each pair once.
     """
-    m, total = len(ordered), 0.0
-    for i in range(m):
-        total += places[ordered[i]] * (2 * i - m + 1)
-    return 2.0 * total / max(m, 1)
+    return place * (many * (2 * before + many - m))
 
 
 @_kernel
-def _times(column: Codes, side: Bools, ordered: Codes, left: int, times: Ints) -> tuple[int, int]:
-    """Write for each row of the ``column`` how many rows of its side have its code into ``times``;
-    the greatest of these numbers on both sides.
+def _counted(
+    column: Codes, places: Floats, side: Bools, left: int, histogram: Codes, times: Codes
+) -> tuple[float, int, int]:
+    """How far the rows on each of two sides, of which the one has ``left``, are from each other, in
+    the mean, summed; and how many rows of a side have its most frequent code.
 
-    ``ordered``: the codes of the ``left`` rows on the left, and behind them those on the right,
-    each in order.
+    ``times`` becomes how many rows of its side have the code of each row. The ``histogram`` (2,
+    domain or more) is zero and left so.
     """
-    most_left, most_right = 0, 0
+    domain, total, most_left, most_right = len(places), 0.0, 0, 0
     for p in range(len(column)):
-        part = ordered[:left] if side[p] else ordered[left : len(column)]
-        n = np.searchsorted(part, column[p], side="right") - np.searchsorted(part, column[p])
-        times[p] = n
-        if side[p]:
-            most_left = max(most_left, n)
+        histogram[0 if side[p] else 1, column[p]] += 1
+    for s in range(2):
+        m, before, far, most = left if s == 0 else len(column) - left, 0, 0.0, 0
+        for v in range(domain):
+            many: Any = np.int64(histogram[s, v])
+            if many:
+                far += _run(places[v], many, before, m)
+                before += many
+                most = max(most, many)
+        total += 2.0 * far / max(m, 1)
+        if s == 0:
+            most_left = most
         else:
-            most_right = max(most_right, n)
-    return most_left, most_right
+            most_right = most
+    for p in range(len(column)):
+        times[p] = histogram[0 if side[p] else 1, column[p]]
+    histogram[:, :domain] = 0
+    return total, most_left, most_right
+
+
+@_kernel
+def _sorted(
+    column: Codes, places: Floats, side: Bools, left: int, room: Room, times: Codes
+) -> tuple[float, int, int]:
+    """The same for few rows of a large domain."""
+    n, total, most_left, most_right = len(column), 0.0, 0, 0
+    in_order(column, side, room.histogram, len(places), room.ordered)
+    for s in range(2):
+        part = room.ordered[:left] if s == 0 else room.ordered[left:n]
+        m, before, far, most = len(part), 0, 0.0, 0
+        while before < m:
+            end = before
+            while end < m and part[end] == part[before]:
+                end += 1
+            far += _run(places[part[before]], end - before, before, m)
+            most = max(most, end - before)
+            before = end
+        total += 2.0 * far / max(m, 1)
+        if s == 0:
+            most_left = most
+        else:
+            most_right = most
+    for p in range(n):
+        part = room.ordered[:left] if side[p] else room.ordered[left:n]
+        times[p] = np.searchsorted(part, column[p], side="right") - np.searchsorted(part, column[p])
+    return total, most_left, most_right
 
 
 @_kernel
@@ -100,33 +137,50 @@ def _judged(
     side can change.
     """
     codes, offsets, size = table.codes, table.offsets, stop - start
-    d = len(offsets) - 1
+    d, left, total = len(offsets) - 1, cut.left, 0.0
+    side = room.side[:size]
     for p in range(size):
-        room.side[p] = codes[cut.attribute, start + p] <= cut.last
-    total, left = 0.0, cut.left
+        side[p] = codes[cut.attribute, start + p] <= cut.last
     for b in range(d):
         places = table.positions[offsets[b] : offsets[b + 1]]
-        column = codes[b, start:stop]
-        in_order(column, room.side, room.histogram, len(places), room.ordered)
-        first, second = room.ordered[:left], room.ordered[left:size]
-        total += apart(first, places) + apart(second, places)
-        room.most[0, b], room.most[1, b] = _times(
-            column, room.side, room.ordered, left, room.times[b]
-        )
+        column, times = codes[b, start:stop], room.times[b]
+        if len(places) > 4 * size:
+            far, most_left, most_right = _sorted(column, places, side, left, room, times)
+        else:
+            far, most_left, most_right = _counted(column, places, side, left, room.histogram, times)
+        total += far
+        room.most[0, b], room.most[1, b] = most_left, most_right
+    if _all_change(room.times, side, left, changes):
+        return total
     at, other = 0, left
     for p in range(size):
-        place = at if room.side[p] else other
+        place = at if side[p] else other
         for b in range(d):
             room.sorted[place, b] = room.times[b, p]
-        if room.side[p]:
+        if side[p]:
             at += 1
         else:
             other += 1
     for begin, end, most in ((0, left, room.most[0]), (left, size, room.most[1])):
-        times = room.sorted[begin:end]
-        if not choose_turned(times, most, end - begin, changes, window, room.turned):
+        times_of = room.sorted[begin:end]
+        if not choose_turned(times_of, most, end - begin, changes, window, room.turned):
             return np.inf
     return total
+
+
+@_kernel
+def _all_change(times: Codes, side: Bools, left: int, changes: int) -> bool:
+    """Whether all rows of both sides change where every row publishes the value of any, so that no
+    attribute needs to be turned.
+    """
+    d, size = len(times), len(side)
+    for p in range(size):
+        stays = 0
+        for b in range(d):
+            stays += times[b, p]
+        if stays > (d - changes) * (left if side[p] else size - left):
+            return False
+    return True
 
 
 @_kernel
@@ -147,7 +201,7 @@ def cut(
         np.zeros((2, counted), np.int32),
         np.empty(n, np.int32),
         np.empty(n, np.int32),
-        np.empty((d, n), np.int64),
+        np.empty((d, n), np.int32),
         np.empty((n, d), np.int64),
         np.empty((2, d), np.int64),
         np.empty(d, np.bool_),

@@ -26,6 +26,9 @@ from phalanx.methods.mutual_cover.kernels.alike import choose_turned
 
 NEAREST: Final = 15
 """So many rows are nearest."""
+_BOXED: Final = 16
+"""So many rows are passed over at once where none of them is near."""
+_LAST: Final = 2**31 - 1
 LARGEST: Final = 64
 """Groups of more rows stay as they were cut: to compare two takes the square of their size."""
 _ROUNDS: Final = 5
@@ -87,39 +90,59 @@ def _between(rows: Rows, i: int, j: int) -> float:
 
 @_kernel
 def nearest(rows: Rows, most: int) -> Ints:
-    """The rows that are nearest to each row, but for itself, shape (n, most); -1 where there are
-    not so many.
+    """The rows that are nearest to each row, but for itself, shape (n, most), of equally near ones
+    the first; -1 where there are not so many.
 
-    What lies between a row and all others is summed attribute by attribute, along memory.
+    Rows stand near those that they were cut with, so that they are looked at some in a row at a
+    time, from a row's own ones on, and passed over where the box around them is too far off.
     """
     n, lines, levels = len(rows.codes), rows.at.shape[1], len(rows.steps)
-    at, nodes = np.empty((lines, n)), np.empty((levels, n), np.int32)
+    many = (n + _BOXED - 1) // _BOXED
+    low, high = np.full((lines, many), np.inf), np.full((lines, many), -np.inf)
+    first, last = np.empty((levels, many), np.int32), np.empty((levels, many), np.int32)
+    first[:], last[:] = _LAST, -1
     for j in range(n):
+        b = j // _BOXED
         for a in range(lines):
-            at[a, j] = rows.at[j, a]
+            low[a, b] = min(low[a, b], rows.at[j, a])
+            high[a, b] = max(high[a, b], rows.at[j, a])
         for a in range(levels):
-            nodes[a, j] = rows.nodes[j, a]
-    near, far, to_all = np.full((n, most), -1, np.int64), np.empty(most), np.empty(n)
+            first[a, b] = min(first[a, b], rows.nodes[j, a])
+            last[a, b] = max(last[a, b], rows.nodes[j, a])
+    near, far, off = np.full((n, most), -1, np.int64), np.empty(most), np.empty(many)
     for i in range(n):
-        to_all[:] = 0.0
+        off[:] = 0.0
         for a in range(lines):
-            line, here = at[a], at[a, i]
-            for j in range(n):
-                to_all[j] += abs(line[j] - here)
+            least, greatest, here = low[a], high[a], rows.at[i, a]
+            for b in range(many):
+                off[b] += max(least[b] - here, here - greatest[b], 0.0)
         for a in range(levels):
-            level, node, step = nodes[a], nodes[a, i], rows.steps[a]
-            for j in range(n):
-                to_all[j] += step if level[j] != node else 0.0
-        to_all[i] = np.inf
+            node, step = rows.nodes[i, a], rows.steps[a]
+            for b in range(many):
+                off[b] += step if node < first[a, b] or node > last[a, b] else 0.0
         far[:] = np.inf
-        for j in range(n):
-            if to_all[j] < far[most - 1]:
-                p = most - 1
-                while p > 0 and far[p - 1] > to_all[j]:
-                    far[p], near[i, p] = far[p - 1], near[i, p - 1]
-                    p -= 1
-                far[p], near[i, p] = to_all[j], j
+        own = i // _BOXED
+        _nearer(rows, i, own, far, near[i])
+        for b in range(many):
+            if off[b] <= far[most - 1] and b != own:
+                _nearer(rows, i, b, far, near[i])
     return near
+
+
+@_kernel
+def _nearer(rows: Rows, i: int, box: int, far: Floats, near: Ints) -> None:
+    """Take those rows of a box among the nearest to row i that are ``near`` and no further off than
+    ``far`` says.
+    """
+    last = len(far) - 1
+    for j in range(box * _BOXED, min((box + 1) * _BOXED, len(rows.codes))):
+        off = _between(rows, i, j) if j != i else np.inf
+        if off < far[last] or (off == far[last] and j < near[last]):
+            p = last
+            while p > 0 and (far[p - 1] > off or (far[p - 1] == off and near[p - 1] > j)):
+                far[p], near[p] = far[p - 1], near[p - 1]
+                p -= 1
+            far[p], near[p] = off, j
 
 
 @_kernel
