@@ -24,6 +24,8 @@ _LARGEST: Final = 500
 """A knot of more persons is not summed; to put these in order would take longer than to sum."""
 _WIDEST: Final = 62
 """So many open rows have a bit each."""
+_DENSE: Final = 8
+"""A table of all numbers may be so many times as long as what is looked up."""
 _SWEEPS: Final = 30
 """So often persons and rows are weighed in turns."""
 _ROUNDS: Final = 500
@@ -222,29 +224,47 @@ def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
     for k, person in enumerate(order):
         last[weight[person] > 0] = k
     bit: dict[int, int] = {}
-    free = list(range(_WIDEST))
+    free = set(range(_WIDEST))
     states, reached = np.zeros(1, dtype=np.int64), np.ones(1)
     for k, person in enumerate(order):
         rows = np.flatnonzero(weight[person])
         for row in rows.tolist():
             if row not in bit:
-                bit[row] = free.pop()
-        bits = np.array([1 << bit[row] for row in rows.tolist()], dtype=np.int64)
+                bit[row] = min(free)
+                free.remove(bit[row])
         closing = [row for row in rows.tolist() if last[row] == k]
-        closed = np.int64(sum(1 << bit[row] for row in closing))
-        taken = states[:, None] | bits
-        before, choice = np.nonzero(((states[:, None] & bits) == 0) & ((taken & closed) == closed))
-        states, after = np.unique(taken[before, choice] & ~closed, return_inverse=True)
-        step = _Step(
-            person, rows, reached, before, choice, after.ravel(), weight[person, rows[choice]]
-        )
+        closed = sum(1 << bit[row] for row in closing)
+        bits = [1 << bit[row] for row in rows.tolist()]
+        fits = [
+            np.flatnonzero((states & (one | closed)) == closed & ~one) for one in bits
+        ]  # the row is free, and no other one that closes is
+        choice = np.repeat(np.arange(len(bits)), [len(some) for some in fits])
+        before = np.concatenate([*fits, np.zeros(0, dtype=np.int64)])
+        taken = [(states[some] | one) & ~closed for some, one in zip(fits, bits, strict=True)]
+        reachable = np.concatenate([*taken, np.zeros(0, dtype=np.int64)])
+        states, after = _different(reachable, 1 << (max(bit.values(), default=0) + 1))
+        step = _Step(person, rows, reached, before, choice, after, weight[person, rows[choice]])
         yield step
         reached = np.asarray(
             np.bincount(step.after, weights=reached[before] * step.weight, minlength=len(states)),
             dtype=np.float64,
         )
         reached /= reached.sum()
-        free += [bit.pop(row) for row in closing]
+        free |= {bit.pop(row) for row in closing}
+
+
+def _different(states: Ints, below: int) -> tuple[Ints, Ints]:
+    """The different ones of some states, ascending, and which of them each is; in a table of all
+    numbers ``below`` some power of two where that is hardly longer.
+    """
+    if below > _DENSE * len(states):
+        different, place = np.unique(states, return_inverse=True)
+        return different, place.ravel()
+    number = np.zeros(below, dtype=np.int64)
+    number[states] = 1
+    different = np.flatnonzero(number)
+    number[different] = np.arange(len(different))
+    return different, number[states]
 
 
 def _narrow(possible: Bools, most_states: int) -> list[int] | None:
