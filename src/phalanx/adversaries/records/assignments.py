@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, different
 
 MOST_STATES: Final = 1 << 20
 """A knot is summed exactly where at most so many states may come up."""
@@ -24,8 +24,6 @@ _LARGEST: Final = 500
 """A knot of more persons is not summed; to put these in order would take longer than to sum."""
 _WIDEST: Final = 62
 """So many open rows have a bit each."""
-_DENSE: Final = 8
-"""A table of all numbers may be so many times as long as what is looked up."""
 _SWEEPS: Final = 30
 """So often persons and rows are weighed in turns."""
 _ROUNDS: Final = 500
@@ -242,7 +240,7 @@ def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
         before = np.concatenate([*fits, np.zeros(0, dtype=np.int64)])
         taken = [(states[some] | one) & ~closed for some, one in zip(fits, bits, strict=True)]
         reachable = np.concatenate([*taken, np.zeros(0, dtype=np.int64)])
-        states, after = _different(reachable, 1 << (max(bit.values(), default=0) + 1))
+        states, after = different(reachable)
         step = _Step(person, rows, reached, before, choice, after, weight[person, rows[choice]])
         yield step
         reached = np.asarray(
@@ -251,20 +249,6 @@ def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
         )
         reached /= reached.sum()
         free |= {bit.pop(row) for row in closing}
-
-
-def _different(states: Ints, below: int) -> tuple[Ints, Ints]:
-    """The different ones of some states, ascending, and which of them each is; in a table of all
-    numbers ``below`` some power of two where that is hardly longer.
-    """
-    if below > _DENSE * len(states):
-        different, place = np.unique(states, return_inverse=True)
-        return different, place.ravel()
-    number = np.zeros(below, dtype=np.int64)
-    number[states] = 1
-    different = np.flatnonzero(number)
-    number[different] = np.arange(len(different))
-    return different, number[states]
 
 
 def _narrow(possible: Bools, most_states: int) -> list[int] | None:

@@ -22,7 +22,7 @@ from phalanx.adversaries.disclosure import (
     shares,
 )
 from phalanx.adversaries.records.rows import Records, renumbered
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, firsts
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.not_applicable import is_listed
@@ -290,8 +290,7 @@ def _different(rows: Ints) -> tuple[Ints, Ints]:
     for a in range(rows.shape[1]):
         codes = rows[:, a] + 1
         number = renumbered(number * (int(codes.max(initial=0)) + 1) + codes)
-    _, first = np.unique(number, return_index=True)
-    return first, number
+    return firsts(number, int(number.max(initial=-1)) + 1), number
 
 
 # ---- which rows are nearest

@@ -23,7 +23,7 @@ from phalanx.adversaries.disclosure import (
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
 from phalanx.adversaries.showing import interval, share
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import whole
@@ -366,7 +366,7 @@ def _by_value(pairs: Pairs, probability: Floats, value: Ints) -> tuple[Ints, Int
     that of every person's row.
     """
     q = int(value.max(initial=0)) + 1
-    keys, place = np.unique(pairs.person * q + value[pairs.row], return_inverse=True)
+    keys, place = different(pairs.person * q + value[pairs.row])
     return (
         keys // q,
         keys % q,

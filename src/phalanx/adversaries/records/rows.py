@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, different
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -114,4 +114,4 @@ def bits_of(has: npt.NDArray[np.bool_]) -> Ints:
 
 def renumbered(keys: Ints) -> Ints:
     """The keys numbered from 0 without gaps."""
-    return np.unique(keys, return_inverse=True)[1].ravel().astype(np.int64, copy=False)
+    return different(keys)[1]

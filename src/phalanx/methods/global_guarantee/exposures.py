@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Floats, Ints
+from phalanx.arrays import Codes, Floats, Ints, different
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy, at_most
@@ -128,7 +128,7 @@ class Statistics:
         hosted[~exposing[hosted]] = kernels.NOWHERE
         past = np.concatenate([old.history, np.full(len(new), len(old.starts) - 1)])
         # Who has the same past and is in the same group has the same history from now on.
-        distinct, history = np.unique(past * len(exposing) + hosted + 1, return_inverse=True)
+        distinct, history = different(past * len(exposing) + hosted + 1)
         past, host = np.divmod(distinct, len(exposing))
         going_on = past, host - 1, hosts
         before = Pairs(np.append(old.starts, old.starts[-1]), old.value, old.survival, old.times)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, different
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, SchemaError
 from phalanx.methods.base import Memory
@@ -416,7 +416,7 @@ def _numbered(state: State) -> tuple[Ints, Ints, int]:
     many of them are no cohorts.
     """
     inside = state.group >= 0
-    names, number = np.unique(state.group[inside], return_inverse=True)
+    names, number = different(state.group[inside])
     place = np.full(len(state.group), NOWHERE, dtype=np.int64)
     place[inside] = number
     for i, cohort in enumerate(state.cohorts):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
-from phalanx.arrays import Codes, Floats, Ints
+from phalanx.arrays import Codes, Floats, Ints, different
 from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
@@ -328,8 +328,7 @@ def balanced_partition(
     names = by_even_cuts(positions, stream, asked.rule.k, asked)
     if names is None:
         raise requirement.not_eligible(asked.rule, of)
-    groups: Ints = np.unique(names, return_inverse=True)[1]
-    return groups
+    return different(names)[1]
 
 
 def partition(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different, firsts
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels.program import Grid
@@ -168,9 +168,8 @@ class Layout:
         parts, codes, own = [], [], np.empty((len(group), len(columns)), np.int64)
         for a, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             size = len(distance)
-            cells, at, counts = np.unique(
-                group * size + column, return_inverse=True, return_counts=True
-            )
+            cells, at = different(group * size + column)
+            counts = np.bincount(at, minlength=len(cells)).astype(np.int64)
             starts = np.searchsorted(cells, np.arange(groups + 1) * size)
             codes.append(cells % size)
             parts.append(Problems.on(distance, codes[-1], counts, starts))
@@ -193,7 +192,7 @@ class Layout:
         begin, and the end.
         """
         of = numbered([self.group, *self.own.T])
-        _, first = np.unique(of, return_index=True)
+        first = firsts(of, int(of.max(initial=-1)) + 1)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
 
     def cells(self, which: Ints) -> Ints:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phalanx.arrays import Codes, Integers
+from phalanx.arrays import Codes, Integers, different, firsts
 from phalanx.data.microdata import Microdata
 from phalanx.methods.slicing.kernels.halves import Cells
 from phalanx.release.forms.sliced import Boxes
@@ -57,15 +57,13 @@ class Coded:
     def distinct(self) -> Codes:
         """The different tuples, without their sensitive values, shape (c, t)."""
         which = numbered(list(self.values))
-        first = np.zeros(int(which.max()) + 1, dtype=np.int64)
-        first[which[::-1]] = np.arange(self.rows)[::-1]
-        return self.values[:, first]
+        return self.values[:, firsts(which, int(which.max()) + 1)]
 
 
 def cells_of(q: Codes, s: Codes) -> Cells:
     """Number the pairs of rows; ``q`` and ``s`` have shape (n,)."""
     values = int(s.max()) + 1
-    pairs, of_row = np.unique(q.astype(np.int64) * values + s, return_inverse=True)
+    pairs, of_row = different(q.astype(np.int64) * values + s)
     of_pair = (pairs // values).astype(np.int32)
     first = np.searchsorted(of_pair, np.arange(int(q.max()) + 2)).astype(np.int64)
     return Cells(of_row.astype(np.int32), of_pair, (pairs % values).astype(np.int32), first)
@@ -76,7 +74,7 @@ def numbered(codes: Sequence[Integers]) -> Codes:
     combined = codes[0].astype(np.int64)
     for more in codes[1:]:
         width = int(more.max()) + 1
+        if int(combined.max()) >= 2**31:
+            combined = different(combined)[1]
         combined = combined * width + more
-        if int(combined.max()) >= 2**31 or len(codes) > 2:
-            combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
-    return np.unique(combined, return_inverse=True)[1].astype(np.int32)
+    return different(combined)[1].astype(np.int32)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, different
 from phalanx.data.microdata import Microdata
 from phalanx.errors import LedgerError
 
@@ -177,9 +177,8 @@ class Classes:
         for a, name in enumerate(outputs.attributes):
             column = microdata.columns[name]
             size = len(column.domain)
-            cells, at, times = np.unique(
-                group * size + column.codes[who], return_inverse=True, return_counts=True
-            )
+            cells, at = different(group * size + column.codes[who])
+            times = np.bincount(at, minlength=len(cells))
             begins = np.searchsorted(cells, np.arange(g + 1) * size)
             own[:, a] = at - begins[group]
             codes.append(cells % size)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, different, firsts
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
@@ -354,11 +354,12 @@ def _counted(side: pl.DataFrame) -> pl.DataFrame:
     for column in side:
         place, values = _places(column)
         if keys * values >= _WIDE:
-            distinct, key = np.unique(key, return_inverse=True)
+            distinct, key = different(key)
             keys = len(distinct)
         key, keys = key * values + place, keys * values
-    _, first, counts = np.unique(key, return_index=True, return_counts=True)
-    return side[first].with_columns(pl.Series(COUNT, counts, dtype=pl.Int64))
+    distinct, place = different(key)
+    counts = pl.Series(COUNT, np.bincount(place, minlength=len(distinct)), dtype=pl.Int64)
+    return side[firsts(place, len(distinct))].with_columns(counts)
 
 
 def _places(column: pl.Series) -> tuple[Ints, int]:
