@@ -28,6 +28,8 @@ NEAREST: Final = 15
 """So many rows are nearest."""
 _BOXED: Final = 16
 """So many rows are passed over at once where none of them is near."""
+_BOXES: Final = 64
+"""So many boxes next to each other are looked at together."""
 _LAST: Final = 2**31 - 1
 LARGEST: Final = 64
 """Groups of more rows stay as they were cut: to compare two takes the square of their size."""
@@ -98,51 +100,86 @@ def nearest(rows: Rows, most: int) -> Ints:
     """
     n, lines, levels = len(rows.codes), rows.at.shape[1], len(rows.steps)
     many = (n + _BOXED - 1) // _BOXED
+    by_line, by_level = np.empty((lines, n)), np.empty((levels, n), np.int32)
     low, high = np.full((lines, many), np.inf), np.full((lines, many), -np.inf)
     first, last = np.empty((levels, many), np.int32), np.empty((levels, many), np.int32)
     first[:], last[:] = _LAST, -1
     for j in range(n):
         b = j // _BOXED
         for a in range(lines):
+            by_line[a, j] = rows.at[j, a]
             low[a, b] = min(low[a, b], rows.at[j, a])
             high[a, b] = max(high[a, b], rows.at[j, a])
         for a in range(levels):
+            by_level[a, j] = rows.nodes[j, a]
             first[a, b] = min(first[a, b], rows.nodes[j, a])
             last[a, b] = max(last[a, b], rows.nodes[j, a])
+    across = Across(by_line, by_level, rows.steps, np.empty(_BOXES * _BOXED))
     near, far, off = np.full((n, most), -1, np.int64), np.empty(most), np.empty(many)
     for i in range(n):
         off[:] = 0.0
         for a in range(lines):
-            least, greatest, here = low[a], high[a], rows.at[i, a]
+            least, greatest, here = low[a], high[a], by_line[a, i]
             for b in range(many):
                 off[b] += max(least[b] - here, here - greatest[b], 0.0)
         for a in range(levels):
-            node, step = rows.nodes[i, a], rows.steps[a]
+            node, step = by_level[a, i], rows.steps[a]
             for b in range(many):
                 off[b] += step if node < first[a, b] or node > last[a, b] else 0.0
         far[:] = np.inf
         own = i // _BOXED
-        _nearer(rows, i, own, far, near[i])
-        for b in range(many):
-            if off[b] <= far[most - 1] and b != own:
-                _nearer(rows, i, b, far, near[i])
+        _nearer(across, i, own, own + 1, far, near[i])
+        b = 0
+        while b < many:
+            end = b
+            while end < min(many, b + _BOXES) and off[end] <= far[most - 1] and end != own:
+                end += 1
+            if end > b:
+                _nearer(across, i, b, end, far, near[i])
+            b = max(end, b + 1)
     return near
 
 
+class Across(NamedTuple):
+    """Where rows are, attribute by attribute, along memory."""
+
+    at: Floats
+    """Shape (lines, n)."""
+    nodes: Codes
+    """Shape (levels, n)."""
+    steps: Floats
+    room: Floats
+    """Room for what lies between a row and some others."""
+
+
 @_kernel
-def _nearer(rows: Rows, i: int, box: int, far: Floats, near: Ints) -> None:
-    """Take those rows of a box among the nearest to row i that are ``near`` and no further off than
-    ``far`` says.
+def _nearer(across: Across, i: int, box: int, end: int, far: Floats, near: Ints) -> None:
+    """Take those rows of the boxes ``box .. end - 1`` among the nearest to row i that are ``near``
+    and no further off than ``far`` says.
     """
-    last = len(far) - 1
-    for j in range(box * _BOXED, min((box + 1) * _BOXED, len(rows.codes))):
-        off = _between(rows, i, j) if j != i else np.inf
-        if off < far[last] or (off == far[last] and j < near[last]):
+    begin, last = box * _BOXED, len(far) - 1
+    many = min(end * _BOXED, across.at.shape[1]) - begin
+    off = across.room[:many]
+    off[:] = 0.0
+    for a in range(len(across.at)):
+        line, here = across.at[a, begin : begin + many], across.at[a, i]
+        for p in range(many):
+            off[p] += abs(line[p] - here)
+    for a in range(len(across.steps)):
+        level, node = across.nodes[a, begin : begin + many], across.nodes[a, i]
+        step = across.steps[a]
+        for p in range(many):
+            off[p] += step if level[p] != node else 0.0
+    if begin <= i < begin + many:
+        off[i - begin] = np.inf
+    for q in range(many):
+        j = begin + q
+        if off[q] < far[last] or (off[q] == far[last] and j < near[last]):
             p = last
-            while p > 0 and (far[p - 1] > off or (far[p - 1] == off and near[p - 1] > j)):
+            while p > 0 and (far[p - 1] > off[q] or (far[p - 1] == off[q] and near[p - 1] > j)):
                 far[p], near[p] = far[p - 1], near[p - 1]
                 p -= 1
-            far[p], near[p] = off, j
+            far[p], near[p] = off[q], j
 
 
 @_kernel
