@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.source import read_source
 from phalanx.errors import LedgerError, PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
@@ -26,8 +28,15 @@ from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
 from phalanx.ledger.rows import Entries
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.folder import EachFile, Release, opened
+from phalanx.release.folder import EachFile, Release, form_size, opened
 from phalanx.release.foreign import Foreign
+from phalanx.release.form import Form
+from phalanx.release.room import Room
+
+_PARTS: Final = 16
+"""Of the memory that is left, such a part may be kept of what was read of releases, and as much of
+who is in which group.
+"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +124,7 @@ def verify(
     originals = as_tables(originals)
     with ExitStack() as rooms:
         each, beside = rooms.enter_context(_where(engine, spark_master))
-        given = read_releases(releases, each)
+        given = read_releases(releases, each, Room(_share(), form_size))
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = (
             gather_evidence(
@@ -246,10 +255,13 @@ def as_tables(originals: Any) -> Sequence[Any]:
 
 
 def read_releases(
-    releases: str | Path | Release | Sequence[str | Path | Release], each: EachFile = map
+    releases: str | Path | Release | Sequence[str | Path | Release],
+    each: EachFile = map,
+    room: Room[Form] | None = None,
 ) -> list[Release]:
     """The folders as releases, in the order given; ReleaseError where they are of several series,
-    or one is given twice. ``each`` compares the files of one in parts with their digests.
+    or one is given twice. ``each`` compares the files of one in parts with their digests; with
+    ``room`` tables are read as they are asked for.
     """
     if isinstance(releases, str | Path | Release):
         releases = [releases]
@@ -262,7 +274,7 @@ def read_releases(
         )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
-    read = [r if isinstance(r, Release) else opened(r, each) for r in releases]
+    read = [r if isinstance(r, Release) else opened(r, each, room) for r in releases]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
         raise ReleaseError(
             f"the releases are of different series ({', '.join(names)}); check one series at a"
@@ -327,27 +339,74 @@ def gather_evidence(
 
 
 @dataclass(frozen=True)
-class _Groups(Mapping[int, pl.DataFrame]):
-    """Who is in which group of each part of a release, read from its ledger as it is asked for."""
+class _Known:
+    """The ledger of a series, as of one moment."""
 
     url: str
     series: str
     entries: Entries
+
+    def groups(self, number: int, part: int | None = None) -> pl.DataFrame:
+        """Who is in which group of a release, or of one of its parts; KeyError where it is not
+        known.
+        """
+        with Ledger.open(self.url, create=False) as ledger:
+            mapping = ledger.recall(self.series, self.entries).groups(number, part)
+        if mapping is None:
+            raise KeyError(number)
+        return mapping
+
+
+@dataclass(frozen=True)
+class _OfParts(Mapping[int, pl.DataFrame]):
+    """Who is in which group of each part of a release, read as it is asked for."""
+
+    known: _Known
     number: int
     parts: Sequence[int]
 
     def __getitem__(self, part: int) -> pl.DataFrame:
-        with Ledger.open(self.url, create=False) as ledger:
-            mapping = ledger.recall(self.series, self.entries).groups(self.number, part)
-        if mapping is None:
-            raise KeyError(part)
-        return mapping
+        return self.known.groups(self.number, part)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.parts)
 
     def __len__(self) -> int:
         return len(self.parts)
+
+
+@dataclass(frozen=True)
+class _OfReleases(Mapping[int, pl.DataFrame]):
+    """Who is in which group of each release, read as it is asked for, and kept as long as there is
+    room.
+    """
+
+    known: _Known
+    numbers: Sequence[int]
+    room: Room[pl.DataFrame]
+
+    def __getitem__(self, number: int) -> pl.DataFrame:
+        if number not in self.numbers:
+            raise KeyError(number)
+        return self.room.get(number, partial(self.known.groups, number))
+
+    def __contains__(self, number: object) -> bool:
+        return number in self.numbers  # which reads nothing
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def _size(mapping: pl.DataFrame) -> int:
+    return int(mapping.estimated_size())
+
+
+def _share() -> float:
+    """So many bytes of what was read of releases, or of who is in which group, are kept."""
+    return memory_left() / _PARTS
 
 
 def _recorded(
@@ -363,10 +422,12 @@ def _recorded(
             f"the ledger knows no series {series!r}; use the ledger that it was published with."
         )
     verdicts = []
-    groups: dict[int, pl.DataFrame] = {}
     parted: dict[int, Mapping[int, pl.DataFrame]] = {}
     recall = ledger.recall(series)
-    of_parts = recall.parts()
+    of_parts, known = recall.parts(), _Known(url or "", series, recall.entries)
+    whole = [
+        release.number for release in releases if url is None or not of_parts.get(release.number)
+    ]
     for release in releases:
         entry = entries.get(release.number)
         same = entry is not None and entry.digest == release.digest
@@ -379,12 +440,15 @@ def _recorded(
                 note=f"the manifest is {'' if same else 'not '}the one that the ledger recorded",
             )
         )
-        if url is not None and of_parts.get(release.number):
-            parted[release.number] = _Groups(
-                url, series, recall.entries, release.number, of_parts[release.number]
-            )
-        elif (mapping := recall.groups(release.number)) is not None:
-            groups[release.number] = mapping
+        if release.number not in whole:
+            parted[release.number] = _OfParts(known, release.number, of_parts[release.number])
+    mapped = [number for number in recall.mapped() if number in whole]
+    groups: Mapping[int, pl.DataFrame]
+    if url is None:
+        read = {number: recall.groups(number) for number in whole}
+        groups = {number: mapping for number, mapping in read.items() if mapping is not None}
+    else:
+        groups = _OfReleases(known, mapped, Room(_share(), _size))
     parts: dict[int, object] = {}
     drawn = {release.number: release.form_type.drawn_from for release in releases}
     if any(drawn.values()):

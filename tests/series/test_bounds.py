@@ -3,6 +3,7 @@
 kept, or nothing is published.
 """
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,15 +88,23 @@ def test_a_bound_is_kept_by_wider_groups(tmp_path, adversary):
 def test_a_bound_that_no_groups_keep_publishes_nothing(tmp_path):
     """Where not even the widest groups keep it, one sentence says who still finds out how much, and
     neither folder nor ledger remember anything.
+
+    The widest are all rows in one, of which the adversary names one rightly in the mean, and in two
+    of five draws none.
     """
-    asked = series(tmp_path, MutualCover(delta="1/3", bounds={"omniscient": "1/1000"}))
-    with pytest.raises(
-        MethodError,
-        match=r"the omniscient adversary names .*% of the rows rightly, and the plan allows 1/1000",
-    ):
-        asked.publish(people(120))
-    assert list((tmp_path / "out").iterdir()) == []
-    with Ledger.open(f"sqlite:///{tmp_path}/people.db") as ledger:
+    refused = ""
+    for draw in range(30):
+        to = tmp_path / str(draw)
+        asked = series(to, MutualCover(delta="1/3", bounds={"omniscient": "1/1000"}))
+        try:
+            asked.publish(people(120))
+        except MethodError as error:
+            refused = str(error)
+            break
+    words = r"the omniscient adversary names .*% of the rows rightly, and the plan allows 1/1000"
+    assert re.search(words, refused)
+    assert list((to / "out").iterdir()) == []
+    with Ledger.open(f"sqlite:///{to}/people.db") as ledger:
         assert ledger.releases("people") == []
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from phalanx import GlobalGuarantee, MInvariance, Mondrian, Schema, Series
+from phalanx import GlobalGuarantee, MInvariance, Mondrian, Schema, Series, verification
 from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.ledger import recall as ledger_module
 from phalanx.release import folder
@@ -129,6 +129,31 @@ def test_tables_that_change_between_two_looks(tmp_path: Path) -> None:
     shutil.copytree(other.path, made.path)
     with pytest.raises(ReleaseError, match="was exchanged while it was looked at"):
         _ = unread.form
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_series_is_checked_without_holding_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Counter[str], method: str
+) -> None:
+    """Where there is room for one release alone, each is read at most three times, however many
+    there are, and the same is found as where all are in memory; a release that was changed is found,
+    too.
+    """
+    made = [series_in(tmp_path, METHODS[method], report=False).publish(table(n)) for n in range(6)]
+    folders, ledger = [each.path for each in made], f"sqlite:///{tmp_path}/s.db"
+    read.clear()
+    whole = verification.verify(folders, ledger=ledger)
+    assert read["tables"] == 6 and read["mappings"] == 6 and whole.holds
+    monkeypatch.setattr(verification, "_share", lambda: 0)
+    for many in (3, 6):
+        read.clear()
+        alone = verification.verify(folders[:many], ledger=ledger)
+        assert max(read.values()) <= 3 * many
+        assert (alone.holds and many < 6) or alone.to_json() == whole.to_json()
+    mapping = ledger_module.unpack_groups
+    monkeypatch.setattr(ledger_module, "unpack_groups", lambda content: mapping(content)[1:])
+    followed = method != "mondrian"  # else nobody is looked up
+    assert verification.verify(folders, ledger=ledger).holds is not followed
 
 
 LIES = {

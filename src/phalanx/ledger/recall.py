@@ -115,6 +115,16 @@ class Recall:
                 return pl.concat(mappings) if mappings else None
         return None
 
+    def mapped(self) -> list[int]:
+        """The releases of which it is known, in one piece, who is in which group.
+
+        Returns
+        -------
+        list[int]
+            Their numbers, ascending.
+        """
+        return [entry.number for entry, segments in self.entries if GROUPS in segments]
+
     def parts(self) -> dict[int, list[int]]:
         """The parts of the series in which its persons stay.
 

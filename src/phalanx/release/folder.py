@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
@@ -23,6 +24,7 @@ from phalanx.release.forms.generalized import Generalized
 from phalanx.release.kinds import form_class
 from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
 from phalanx.release.parts import part_of, table_of, wrongly_in_parts
+from phalanx.release.room import Room
 
 FORMATS: Final = ("parquet", "csv")
 EachFile = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
@@ -94,20 +96,29 @@ class Release:
 
 class Unread(Release):
     """A release whose files were compared with the digests of its manifest, and whose tables are
-    read, and checked as ``Release.read`` does, once they are asked for.
+    read, and checked as ``Release.read`` does, once they are asked for; they stay in memory as long
+    as there is ``room``, which several releases may share.
 
     ReleaseError where a file is missing, added or changed; then also where the folder is not any
     more what it was.
     """
 
-    def __init__(self, path: str | Path, manifest: Manifest | None = None) -> None:
+    def __init__(
+        self, path: str | Path, manifest: Manifest | None = None, room: Room[Form] | None = None
+    ) -> None:
         where = Path(path)
         manifest = manifest or _checked_manifest(where)
-        self.__dict__.update({"manifest": manifest, "path": where, "evidence": Evidence()})
+        room = room or Room(inf, form_size)
+        fields = {"manifest": manifest, "path": where, "evidence": Evidence(), "_room": room}
+        self.__dict__.update(fields)
 
-    @cached_property
+    @property
     def form(self) -> Form:
         """What its tables hold."""
+        form: Form = self.__dict__["_room"].get(self.path, self._read)
+        return form
+
+    def _read(self) -> Form:
         read = Release.read(self.path)
         if read.manifest != self.manifest:
             raise ReleaseError(
@@ -116,14 +127,20 @@ class Unread(Release):
         return read.form
 
 
-def opened(path: str | Path, each: EachFile = map) -> Release:
-    """A release folder, read as ``Release.read`` does; of one in parts no table is read before
-    one is asked for, and ``each`` compares its files with their digests.
+def form_size(form: Form) -> int:
+    """About so many bytes the tables of a form take."""
+    return sum(int(table.estimated_size()) for table in form.tables().values())
+
+
+def opened(path: str | Path, each: EachFile = map, room: Room[Form] | None = None) -> Release:
+    """A release folder, read as ``Release.read`` does; of one in parts, and where there is ``room``
+    for those that are asked for, no table is read before one is asked for. ``each`` compares the
+    files of one in parts with their digests.
     """
     where = Path(path)
     manifest = _checked_manifest(where, each)
-    if manifest.parts:
-        return Unread(where, manifest)
+    if manifest.parts or room is not None:
+        return Unread(where, manifest, room)
     return Release(manifest=manifest, form=read_form(where, manifest), path=where)
 
 

@@ -349,7 +349,9 @@ def test_no_sensitive_attribute_is_no_promise_kept():
     """A release without a sensitive attribute is refused."""
     (release,) = releases_of([naive.Shown({1: [S, NONE]}, dict.fromkeys("ab", 1))])
     bare = replace(
-        release, form=replace(release.form, table=release.form.table.drop("ill"), attributes=())
+        release,
+        manifest=release.manifest.model_copy(update={"attributes": []}),
+        form=replace(release.form, table=release.form.table.drop("ill"), attributes=()),
     )
     (verdict,) = GlobalGuarantee(2).check(bare)
     assert not verdict.holds

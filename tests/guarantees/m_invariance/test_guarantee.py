@@ -255,7 +255,8 @@ def test_without_a_sensitive_attribute_nothing_is_kept(consecutive):
     """A promise about a value that is not published does not hold, whichever release lacks it."""
     release = release_of(1, T1, G1)
     form = Generalized(release.form.table.drop("disease"), ATTRIBUTES[:2])
-    bare = replace(release, form=form)
+    manifest = release.manifest.model_copy(update={"attributes": list(ATTRIBUTES[:2])})
+    bare = replace(release, manifest=manifest, form=form)
     promise = MInvariance(2, consecutive=consecutive)
     for series in ([bare], [bare, release_of(2, T2, G2)], [release, bare]):
         (verdict,) = promise.check(series[-1], series[:-1])

@@ -27,7 +27,7 @@ from phalanx.release.folder import Release
 
 _NEAR: Final = 1e-9
 """Floats choose the candidates: those this near to what is asked for are compared as fractions."""
-_LINKS: Final = 1 << 24
+_LINKS: Final = 1 << 20
 """So many links of persons to values are held in memory at once."""
 
 
@@ -60,8 +60,9 @@ class Series:
         persons = groups[releases[0].number]["person"].clear()
         latest, steps = np.zeros(0, dtype=np.int64), [_Step.root()]
         for at, r in enumerate(releases):
-            row, where = cells.hosts(at, r, groups[r.number])
-            persons, who = _placed(persons, groups[r.number]["person"].gather(row))
+            mapping = groups[r.number]
+            row, where = cells.hosts(at, mapping)
+            persons, who = _placed(persons, mapping["person"].gather(row))
             latest = np.concatenate([latest, np.zeros(len(persons) - len(latest), dtype=np.int64)])
             while len(who):
                 last = np.zeros(len(persons), dtype=np.int64)

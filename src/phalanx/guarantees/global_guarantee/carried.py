@@ -78,7 +78,7 @@ class Exposed:
         with the persons and values of ``before``.
         """
         cells = Cells.of([release], protects)
-        row, where = cells.hosts(0, release, mapping)
+        row, where = cells.hosts(0, mapping)
         whose = _places(mapping["person"].gather(row), after.persons)
         named = np.bincount(whose[whose != _NONE], minlength=len(after.persons))
         # An entry for every row of the mapping, and for every other person whom the series knows.

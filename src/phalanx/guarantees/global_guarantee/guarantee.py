@@ -20,7 +20,7 @@ from phalanx.guarantees.global_guarantee import NAME, cohorts
 from phalanx.guarantees.global_guarantee.breach import Series, SoFar
 from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
 from phalanx.guarantees.sentences import named, one_in
-from phalanx.guarantees.views.groups import Groups
+from phalanx.guarantees.views.groups import Groups, tells_values
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, members
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import Exposures
@@ -159,7 +159,7 @@ class GlobalGuarantee:
         mapping = evidence.groups.get(release.number)
         by_state = evidence.state is not None and mapping is not None and not self.permanent
         series = [release] if by_state else [*earlier, release]
-        if any(r.form.sensitive is None for r in series):
+        if not all(map(tells_values, series)):
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.name, bound=self._bound, worst=None, holds=False, note=note)]
         if by_state and evidence.state is not None and mapping is not None:
@@ -183,7 +183,7 @@ class GlobalGuarantee:
         in one pass, but for permanent values, whose cohorts are followed from the first release on.
         """
         evidence = replace(evidence or Evidence(), state=None)
-        if self.permanent or any(r.form.sensitive is None for r in releases):
+        if self.permanent or not all(map(tells_values, releases)):
             for place, release in enumerate(releases):
                 yield self.check(release, releases[:place], evidence)
             return

@@ -59,11 +59,14 @@ class Cells:
     """For each release the first cell of every group, in the order of the groups, and the end of
     the last one.
     """
+    groups: Sequence[Groups]
+    """The groups of each release."""
 
     @classmethod
     def of(cls, releases: Sequence[Release], protects: Protects, added: Added = nowhere) -> "Cells":
-        """The cells of a series, release by release and group by group."""
-        groups = [Groups.of(r).members for r in releases]
+        """The cells of a series, release by release and group by group; each is read once."""
+        whole = [Groups.of(r) for r in releases]
+        groups = [g.members for g in whole]
         values_of = [
             pl.Series("value", [], dtype=pl.String) if g.values is None else g.values.alias("value")
             for g in groups
@@ -79,7 +82,7 @@ class Cells:
             name: [] for name in ("release", "group", "value", "members", "holding", "added")
         }
         starts, cells = [], 0
-        for r, g, names, counts in zip(releases, groups, values_of, counted, strict=True):
+        for r, w, g, names, counts in zip(releases, whole, groups, values_of, counted, strict=True):
             kept = np.flatnonzero(counts[g.cell_value])
             host = g.cell_group[kept]
             starts.append(cells + np.searchsorted(host, np.arange(len(g) + 1)).astype(np.int64))
@@ -91,11 +94,12 @@ class Cells:
             columns["value"].append(numbered(names, values)[g.cell_value[kept]])
             columns["members"].append(members(g)[host])
             columns["holding"].append(g.cell_count[kept])
-            columns["added"].append(added(Groups.of(r))[host])
+            columns["added"].append(added(w)[host])
         return cls(
             **{name: np.concatenate(parts) for name, parts in columns.items()},
             values=values,
             starts=starts,
+            groups=whole,
         )
 
     def __len__(self) -> int:
@@ -130,11 +134,11 @@ class Cells:
         """
         return linked([self.of_kind(kind) for kind in history])
 
-    def hosts(self, at: int, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
-        """The rows of a mapping whose group holds something that counts, and the place of that
-        group; ``at`` is the place of the release.
+    def hosts(self, at: int, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
+        """The rows of a release's mapping whose group holds something that counts, and the place of
+        that group; ``at`` is the place of the release.
         """
-        where, there = place(Groups.of(release), mapping["group"])
+        where, there = place(self.groups[at], mapping["group"])
         width = np.diff(self.starts[at])
         row = np.flatnonzero(there)
         row = row[width[where[row]] > 0]

@@ -23,6 +23,7 @@ from phalanx.guarantees.m_invariance.remembered import (
     under,
 )
 from phalanx.guarantees.m_invariance.signatures import Signatures
+from phalanx.guarantees.views.groups import tells_values
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.signatures import Remembered
 from phalanx.release.folder import Release
@@ -108,7 +109,7 @@ class MInvariance:
             series = series[-2:]  # each pair was checked when its second was published
         elif by_memory:
             series = [release]
-        if any(r.form.sensitive is None for r in series):
+        if not all(map(tells_values, series)):
             return self._nothing_sensitive()
         so_far = self._follow(series, evidence)
         remembered = not self.consecutive and by_memory
@@ -131,7 +132,7 @@ class MInvariance:
         """
         evidence = replace(evidence or Evidence(), state=None)
         units = {r.manifest.privacy_unit for r in releases}
-        if len(units) > 1 or any(r.form.sensitive is None for r in releases):
+        if len(units) > 1 or not all(map(tells_values, releases)):
             for place, release in enumerate(releases):  # which is no series of ours
                 yield self.check(release, releases[:place], evidence)
             return
@@ -237,7 +238,7 @@ class MInvariance:
         every group hosts a person.
         """
         series, faults = so_far.series, so_far.counted_faults
-        counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
+        counted = sum(r.manifest.counterfeits for r in series) if not faults else 0
         note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
         note += f"; {_FILLED}" if self.balancing == "paper" else ""
         return Verdict(

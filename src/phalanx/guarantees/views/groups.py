@@ -27,6 +27,11 @@ _DENSE = 4
 """Up to this many integers per row are counted instead of sorted."""
 
 
+def tells_values(release: Release) -> bool:
+    """Whether a release has a sensitive attribute, for which its tables need not be read."""
+    return any(attribute.role == "sensitive" for attribute in release.manifest.attributes)
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """The sensitive counts of every group, as cells ``(group, value, count)`` with count > 0, by
