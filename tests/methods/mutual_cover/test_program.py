@@ -608,3 +608,16 @@ def test_groups_have_the_distances_of_their_values():
         for p, present in enumerate(([0, 2], [1, 2, 3], [3])):
             found = problems_.part(problems_.distances, p)
             assert found.tolist() == whole[np.ix_(present, present)].tolist()
+
+
+@pytest.mark.parametrize("many", [5, 200])
+def test_parts_are_laid_out_as_the_whole(monkeypatch, many):
+    """Few or many, on one thread or several: a kernel is compiled for one layout, and each part is
+    worked on once.
+    """
+    monkeypatch.setattr(program, "threads", lambda: 3)
+    parts: list[np.ndarray] = []
+    program.in_threads(parts.append, np.arange(many))
+    assert len(parts) > 1 or many < program._ALONE
+    assert all(part.flags.c_contiguous for part in parts)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(many))

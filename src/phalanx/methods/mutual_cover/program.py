@@ -383,7 +383,8 @@ def in_threads(work: Callable[[Ints], None], which: Ints, alone: int | None = No
     if len(which) < (_ALONE if alone is None else alone) or cores == 1:
         work(which)
     else:
-        on_all(work, [which[a :: 4 * cores] for a in range(4 * cores)])
+        # laid out as ``which`` is, so that kernels are compiled once
+        on_all(work, [np.ascontiguousarray(which[a :: 4 * cores]) for a in range(4 * cores)])
 
 
 def _proven(problems: Problems, cost: Floats, bound: Floats) -> npt.NDArray[np.bool_]:
