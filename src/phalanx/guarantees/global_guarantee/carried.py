@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Integers, Ints
 from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
@@ -166,7 +166,7 @@ class Carried:
     pairs: Ints
     """A number for each kind and value, ascending."""
     survival: Ints
-    times: Ints
+    times: Integers
 
     @classmethod
     def of(cls, carried: Exposures, history: Ints, width: int) -> "Carried":
@@ -309,8 +309,9 @@ def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
         yield f"persons are carried {when} more than once"
     if carried.values.n_unique() < len(carried.values) or carried.values.null_count():
         yield f"values are carried {when} more than once"
-    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    if (np.diff(owner * len(carried.values) + carried.value) <= 0).any():
+    ascending = np.append(carried.value[1:] > carried.value[:-1], [True])
+    ascending[starts[starts > 0] - 1] = True  # from one history to the next
+    if not ascending.all():
         yield f"pairs carried {when} are not in order, or twice"
     if len(carried.survival) and (carried.survival.min() < 0 or carried.survival.max() > SCALE):
         yield f"survival carried {when} is outside of 0 and 1"

@@ -20,6 +20,8 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""
+_AT_ONCE: Final = 1 << 20
+"""So many ratios are computed together."""
 _UNKNOWN: Final = -1
 """The place of a person whom memory does not know."""
 
@@ -87,14 +89,13 @@ class Statistics:
         """
         fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
         old, (history, starts, entry) = self.carried, self._histories
-        ratio = strategy.ratio(old.survival[entry] / SCALE, old.times[entry])
-        return Demands(
-            np.full(len(self.names), fresh),
-            history,
-            starts,
-            old.value[entry].astype(np.int32),
-            np.maximum(ratio, 1.0),
-        )
+        ratio = np.empty(len(entry))
+        for at in range(0, len(entry), _AT_ONCE):
+            some = entry[at : at + _AT_ONCE]
+            asked = strategy.ratio(old.survival[some] / SCALE, old.times[some])
+            ratio[at : at + _AT_ONCE] = np.maximum(asked, 1.0)
+        base = np.full(len(self.names), fresh)
+        return Demands(base, history, starts, old.value[entry], ratio)
 
     @cached_property
     def _histories(self) -> tuple[Codes, Ints, Ints]:
@@ -133,7 +134,8 @@ class Statistics:
         going_on = past, host - 1, hosts
         before = Pairs(np.append(old.starts, old.starts[-1]), old.value, old.survival, old.times)
         to = np.concatenate([[0], np.cumsum(kernels.widths(before, *going_on))]).astype(np.int64)
-        after = Pairs(to, *(np.empty(to[-1], dtype=np.int64) for _ in range(3)))
+        value, times = (np.empty(to[-1], dtype=np.int32) for _ in range(2))
+        after = Pairs(to, value, np.empty(to[-1], dtype=np.int64), times)
         least = kernels.expose(before, *going_on, SCALE, after)
         return Exposures(people, history, *after, self.names), int(least)
 

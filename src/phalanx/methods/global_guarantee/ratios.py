@@ -16,7 +16,7 @@ from typing import Final, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Integers
 from phalanx.release.evidence.exposures import SCALE
 
 _MARGIN: Final = 1e-10
@@ -77,7 +77,7 @@ class Strategy(Protocol):
     in how many releases they were linked to it.
     """
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Integers) -> Floats:
         """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not
         be near the person any more.
         """
@@ -89,7 +89,7 @@ class Least:
 
     l: Fraction
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Integers) -> Floats:
         """The least ratio itself."""
         return nlow(survival, self.l)
 
@@ -103,7 +103,7 @@ class ConstantRatio:
     l: Fraction
     horizon: int
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Integers) -> Floats:
         """The larger of n_c and nlow."""
         return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, nlow(survival, self.l))
 
@@ -115,7 +115,7 @@ class Geometric:
     l: Fraction
     alpha: float
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Integers) -> Floats:
         """Alpha times nlow."""
         least = nlow(survival, self.l)
         return np.maximum(self.alpha * _TIE * least, least)
@@ -139,7 +139,7 @@ class Adaptive:
     more; the last one holds for all further ones.
     """
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Integers) -> Floats:
         """The ratio of the next exposure, for persons with these ``times`` behind them."""
         least = nlow(survival, self.l)
         with np.errstate(divide="ignore", invalid="ignore"):

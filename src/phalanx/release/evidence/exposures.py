@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Codes, Ints
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
@@ -35,11 +35,11 @@ class Exposures:
     """Which history each person has, shape (p,)."""
     starts: Ints
     """First pair of each history, shape (h + 1,)."""
-    value: Ints
+    value: Codes
     """A place in ``values``, ascending within a history, shape (e,)."""
     survival: Ints
     """In parts of SCALE, shape (e,)."""
-    times: Ints
+    times: Codes
     """In how many releases a group linked them, shape (e,)."""
     values: pl.Series
     """The sensitive values that pairs are about."""
@@ -47,14 +47,14 @@ class Exposures:
     @classmethod
     def none(cls) -> "Exposures":
         """Before the first release."""
-        empty = np.zeros(0, dtype=np.int64)
+        empty, few = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
         return cls(
             pl.Series("person", [], dtype=pl.Binary),
             empty,
             np.zeros(1, dtype=np.int64),
+            few,
             empty,
-            empty,
-            empty,
+            few,
             pl.Series("value", [], dtype=pl.String),
         )
 
@@ -66,9 +66,8 @@ class Exposures:
         persons, pairs = tables[PERSONS], tables[PAIRS]
         pairs_of = tables[HISTORIES]["pairs"].to_numpy()
         starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
-        value, survival, times = (
-            pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times")
-        )
+        value, times = (pairs[name].to_numpy().astype(np.int32) for name in ("value", "times"))
+        survival = pairs["survival"].to_numpy().astype(np.int64)
         history = persons["history"].to_numpy().astype(np.int64)
         values = tables[VALUES]["value"]
         return cls(persons["person"], history, starts, value, survival, times, values)
@@ -88,7 +87,7 @@ class Exposures:
             HISTORIES: pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)}),
             PAIRS: pl.DataFrame(
                 {
-                    "value": self.value.astype(np.int32),
+                    "value": self.value.astype(np.int32, copy=False),
                     "survival": self.survival,
                     "times": self.times.astype(np.uint16),
                 }

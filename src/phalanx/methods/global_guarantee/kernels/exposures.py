@@ -25,9 +25,9 @@ class Pairs(NamedTuple):
     """
 
     starts: Ints
-    value: Ints
+    value: Codes
     survival: Ints
-    times: Ints
+    times: Codes
 
 
 class Hosts(NamedTuple):
