@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import explorers, packages, scene, studios
-from phalanx import verification as checking
 from phalanx.data.sources import workbooks
 from phalanx.errors import ReleaseError
 from phalanx.exploration import exploring
@@ -19,6 +18,7 @@ from phalanx.exploration.points import Point
 from phalanx.series import series as publishing
 from phalanx.studio import app
 from phalanx.studio.door import Door
+from phalanx.verification import check as checking
 
 
 def _read(instead: Callable[..., Any]) -> list[str]:

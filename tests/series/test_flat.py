@@ -144,7 +144,7 @@ def test_a_series_is_checked_without_holding_it(
     read.clear()
     whole = verification.verify(folders, ledger=ledger)
     assert read["tables"] == 6 and read["mappings"] == 6 and whole.holds
-    monkeypatch.setattr(verification, "_share", lambda: 0)
+    monkeypatch.setattr(verification.check, "share", lambda: 0)
     for many in (3, 6):
         read.clear()
         alone = verification.verify(folders[:many], ledger=ledger)

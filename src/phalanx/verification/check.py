@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checking what was published: releases of ours with whatever evidence there is, or anybody's
+table.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from phalanx.errors import PlanError, ReleaseError
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.levels import levels
+from phalanx.guarantees.registry import asked
+from phalanx.guarantees.staying import in_turn
+from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release, form_size
+from phalanx.release.foreign import Foreign
+from phalanx.release.room import Room
+from phalanx.verification.gathering import as_tables, gather_evidence, read_releases
+from phalanx.verification.recorded import share
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What a check found; ``holds`` only if every single check holds."""
+
+    checks: Sequence[Verdict]
+    """One for each part that was looked at."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every single check holds."""
+        return all(v.holds for v in self.checks)
+
+    def __repr__(self) -> str:
+        results = Counter(v.result for v in self.checks)
+        counts = ", ".join(f"{n} {result}" for result, n in sorted(results.items()))
+        return f"<Verification: {'holds' if self.holds else 'FAILS'} ({counts})>"
+
+    def to_json(self) -> dict[str, Any]:
+        """What a program reads of the check.
+
+        Returns
+        -------
+        dict[str, Any]
+            Stable keys: holds, checks (each name, bound, worst, holds, note).
+        """
+        return {"holds": self.holds, "checks": [v.to_json() for v in self.checks]}
+
+
+def verify(
+    releases: str | Path | Release | Sequence[str | Path | Release],
+    *,
+    ledger: str | None = None,
+    originals: Sequence[Any] = (),
+    identifier: str | None = None,
+    cluster: str | None = None,
+    allow_seeded: bool = False,
+    engine: Literal["local", "spark"] | None = None,
+    spark_master: str | None = None,
+) -> Verification:
+    """Check releases of one series from their files, and against whatever evidence is laid beside
+    them.
+
+    What could not be checked is said. Another publisher's table is checked by ``verify_table``.
+
+    Parameters
+    ----------
+    releases : str | Path | Release | Sequence[str | Path | Release]
+        One or several, as folders or as what ``publish`` returned.
+    ledger : str, optional
+        A URL; adds the private person-to-group mapping and the digests that the ledger recorded.
+    originals : sequence of frames or paths
+        One table for each release, in the order of ``releases``, with the ``identifier`` column;
+        adds the public view, in which an adversary knows each person's quasi-identifiers.
+    identifier : str, optional
+        The identifier column of the originals.
+    cluster : str, optional
+        The cluster column of the originals; adds what is promised of households.
+    allow_seeded : bool, default False
+        Accept releases that were made with a seed, in a test.
+    engine : "local" or "spark", optional
+        Where the parts of a release in parts are looked at: one after the other here, or by
+        workers of Spark, who must see the folder under the same path. The verdicts are the same.
+    spark_master : str, optional
+        Where Spark runs, in its own words; by default in the session that is active, or on all
+        processors of this machine.
+
+    Returns
+    -------
+    Verification
+        Every check, and whether all hold.
+
+    Raises
+    ------
+    ReleaseError
+        Where a folder cannot be read, or the originals do not fit.
+    LedgerError
+        Where the ledger cannot be read, or knows no such series.
+    PlanError
+        Where there is no such engine, or no Spark.
+    ExtraError
+        Where PySpark or Java is missing.
+    """
+    originals = as_tables(originals)
+    with ExitStack() as rooms:
+        each, beside = rooms.enter_context(_where(engine, spark_master))
+        given = read_releases(releases, each, Room(share(), form_size))
+        read = [rooms.enter_context(release.on_disk()) for release in given]
+        evidence, recorded = (
+            gather_evidence(
+                read,
+                ledger=ledger,
+                originals=originals,
+                identifier=identifier,
+                cluster=cluster,
+                in_parts=not originals,
+            )
+            if ledger is not None or originals
+            else (Evidence.of([release.evidence for release in given]), [])
+        )
+        return Verification(
+            [
+                *verify_releases(
+                    read, evidence, allow_seeded=allow_seeded, each=each, beside=beside
+                ),
+                *recorded,
+            ]
+        )
+
+
+@contextmanager
+def _where(engine: str | None, master: str | None) -> Iterator[tuple[Any, Any]]:
+    """What calls a function with each number of a part or a file, and what does with what lies beside
+    it; PlanError where nothing does.
+    """
+    if engine not in (None, "local", "spark"):
+        raise PlanError(
+            f"the engine is {engine!r}, and a check runs on local or on spark; name one of these."
+        )
+    if engine != "spark":
+        if master is not None:
+            raise PlanError(
+                "spark_master says where Spark runs, and the engine is another; set engine ="
+                " 'spark', or leave it out."
+            )
+        yield map, in_turn
+        return
+    from phalanx.engines.spark.checking import workers
+
+    with workers(master) as spark:
+        yield spark.each, spark.beside
+
+
+def verify_table(
+    source: Any,
+    *,
+    quasi: Sequence[str] | str,
+    sensitive: str | None = None,
+    group: str | None = None,
+    **bounds: Any,
+) -> Verification:
+    """Which k, l and t anybody's table has; with bounds given, whether it keeps them.
+
+    Parameters
+    ----------
+    source : frame or path of shape (n, columns)
+        The table, or its CSV or Parquet file; a missing value is a value of its own.
+    quasi : Sequence[str] | str
+        The quasi-identifiers.
+    sensitive : str, optional
+        The sensitive column; without it, only k is told.
+    group : str, optional
+        The column that names a row's group; without it, rows of equal quasi-identifiers are a
+        group.
+    **bounds : int, float, Fraction or str
+        ``k``, ``l``, ``t``, or whatever field of a guarantee of another package has a help text;
+        None is no bound.
+
+    Returns
+    -------
+    Verification
+        Every check, and whether all hold; the levels of the table, each the best that holds.
+
+    Raises
+    ------
+    ReleaseError
+        Where the table cannot be read or lacks a column.
+    PlanError
+        Where a bound means nothing.
+    """
+    quasi = [quasi] if isinstance(quasi, str) else quasi
+    table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
+    guarantees = asked({name: bound for name, bound in bounds.items() if bound is not None})
+    verdicts = [verdict for guarantee in guarantees for verdict in guarantee.check(table)]
+    unseen = [verdict.name for verdict in verdicts if verdict.worst is None and not verdict.holds]
+    if sensitive is None and unseen:
+        raise ReleaseError(f"{unseen[0]} is about a sensitive attribute; name it with --sensitive.")
+    figures = levels(table)
+    levels_shown = [
+        Verdict(
+            name=name,
+            bound="none asked",
+            worst=_figure(value),
+            holds=True,
+            note=_NOTES.get(name, ""),
+            less_is_worse=name.endswith("_l"),
+        )
+        for name, value in figures.items()
+    ]
+    return Verification([*verdicts, *levels_shown])
+
+
+_NOTES = {
+    "k": "the smallest group",
+    "distinct_l": "the fewest different sensitive values of a group",
+    "frequency_l": "1 / the largest share of one value in a group",
+    "entropy_l": "exp of the smallest entropy of a group, rounded down",
+    "recursive": "(c, l)-diverse for every c above the figure beside each l",
+    "t_equal": "the largest distance between a group's values and the table's",
+    "t_ordered": "the same, by how far apart ordered values are",
+}
+
+
+def _figure(value: Any) -> Any:
+    return (
+        ", ".join(f"l={l}: {c}" for l, c in value.items()) or None
+        if isinstance(value, dict)
+        else value
+    )
