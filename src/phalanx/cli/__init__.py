@@ -31,6 +31,7 @@ from phalanx.cli import (
     warm,
 )
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
+from phalanx.cli.processor import sort_fast
 from phalanx.errors import GuaranteeError, PhalanxError, unusable, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
@@ -98,6 +99,7 @@ def main() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # else every installed package is asked whether it wants to see what pydantic reads
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    sort_fast()
     try:
         code = app(
             prog_name="phalanx", standalone_mode=False

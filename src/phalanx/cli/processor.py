@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NumPy should leave alone of this machine's processor."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+_SLOW_FAMILY: Final = "25"
+"""AMD's Zen 4, in whose AVX-512 one instruction that NumPy sorts by takes over a hundred cycles."""
+_FEATURES: Final = "X86_V4 AVX512_ICL AVX512_SPR"
+"""What NumPy from 2.4 on calls its AVX-512; an older one does not know the names, and goes on."""
+
+
+def sort_fast(about: Path = Path("/proc/cpuinfo")) -> None:
+    """Let NumPy sort by AVX2 where that takes a quarter of the time, unless it was told something
+    by hand; only before it is loaded.
+    """
+    try:
+        with about.open(encoding="utf-8", errors="replace") as lines:
+            first = lines.read(8192).split("\n\n")[0]
+    except OSError:
+        return  # another system than Linux says it elsewhere
+    said = {
+        name.strip(): value.strip()
+        for name, _, value in (line.partition(":") for line in first.splitlines())
+    }
+    if (
+        said.get("vendor_id") == "AuthenticAMD"
+        and said.get("cpu family") == _SLOW_FAMILY
+        and "avx512f" in said.get("flags", "").split()
+    ):
+        os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", _FEATURES)
