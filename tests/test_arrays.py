@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which numbers of an array are different, by NumPy's own answer."""
 
+from itertools import groupby, pairwise
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -36,3 +38,21 @@ def test_of_many_numbers_too(width):
     some, places = arrays.different(numbers)
     expected, expected_places = np.unique(numbers, return_inverse=True)
     assert np.array_equal(some, expected) and np.array_equal(places, expected_places)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 40), max_size=60))
+def test_the_order_by_highest_bits(numbers):
+    """Stable among those that are alike, which are told, and the runs that they stand in."""
+    kept = ~((1 << len(numbers).bit_length()) - 1)
+    highest = [number & kept for number in numbers]
+    order, alike = arrays.by_highest_bits(np.array(numbers, dtype=np.uint64))
+    expected = sorted(range(len(numbers)), key=lambda place: highest[place])
+    assert order.tolist() == expected
+    pairs = pairwise([None, *(highest[place] for place in expected)])
+    assert alike.tolist() == [one == other for one, other in pairs]
+    places, run = arrays.in_runs(alike)
+    runs = [list(of) for _, of in groupby(range(len(order)), key=lambda at: highest[order[at]])]
+    assert places.tolist() == [at for some in runs if len(some) > 1 for at in some]
+    assert [len(list(some)) for _, some in groupby(run.tolist())] == [
+        len(some) for some in runs if len(some) > 1
+    ]

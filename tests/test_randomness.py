@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from phalanx.arrays import by_highest_bits
 from phalanx.errors import PhalanxError
 from phalanx.randomness import Randomness, Stream
 
@@ -122,13 +123,35 @@ def test_nothing_and_one() -> None:
 
 
 def test_equal_keys_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two equal sorting keys would favour the order that the sort happens to give, so all are drawn
-    anew.
+    """Equal sorting keys would favour the order that they stand in, so these are drawn anew, among
+    themselves; and again where they are equal again.
     """
-    drawn = [np.array([5, 5, 1], dtype=np.uint64), np.array([2, 9, 1], dtype=np.uint64)]
+    drawn = [
+        np.array(words, dtype=np.uint64) for words in ([9, 9, 1, 8, 255], [3, 3, 7], [2, 1, 0])
+    ]
     monkeypatch.setattr(Stream, "words", lambda _self, _n: drawn.pop(0))
-    assert stream().permutation(3).tolist() == [2, 0, 1]
+    assert stream().permutation(5).tolist() == [2, 3, 1, 0, 4]
     assert drawn == []
+
+
+class Few(Stream):
+    """Words of which only the lowest bits of the highest ones differ, so that many are alike."""
+
+    def words(self, n: int) -> Any:
+        return (super().words(n) >> np.uint64(59)) << np.uint64(1)
+
+
+class Kept(Few):
+    """A broken twin: those that are alike stay in the order in which they stand."""
+
+    def permutation(self, n: int) -> Any:
+        return by_highest_bits(self.words(n))[0]
+
+
+def test_every_order_is_equally_frequent_where_many_keys_are_alike() -> None:
+    """Draws among those that are alike, and only these, are made again and again."""
+    assert chi_square(frequencies(stream(Few), 3, 30_000), 5_000) > SURE
+    assert chi_square(frequencies(stream(Kept), 3, 30_000), 5_000) < SURE
 
 
 def test_a_stream_goes_on() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of arrays, declared once; which numbers of an array are different; and how an array of
-Arrow comes to Polars.
+"""The types of arrays, declared once; which numbers of an array are different, and their order; and
+how an array of Arrow comes to Polars.
 """
 
 from typing import Any, Final
@@ -61,6 +61,42 @@ def firsts(places: Integers, many: int) -> Ints:
     first = np.empty(many, dtype=np.int64)
     first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
     return first
+
+
+def by_highest_bits(numbers: npt.NDArray[np.uint64]) -> tuple[Ints, Bools]:
+    """The order of numbers, shape (n,), by so many of their highest bits as leave room for a place;
+    and which of them, in this order, are alike in those to the one before them, shape (n,).
+
+    Each is sorted with its place in its lowest bits, which takes half as long as to sort places.
+    Of numbers that are as good as random, hardly any are alike.
+
+    >>> order, alike = by_highest_bits(np.array([2**63, 7, 2**62, 6], dtype=np.uint64))
+    >>> order, alike
+    (array([1, 3, 2, 0]), array([False,  True, False, False]))
+    """
+    n = len(numbers)
+    places = np.uint64((1 << n.bit_length()) - 1)
+    packed = numbers & ~places
+    packed |= np.arange(n, dtype=np.uint64)
+    packed.sort()
+    alike = np.zeros(n, dtype=np.bool_)
+    np.less_equal(packed[1:] ^ packed[:-1], places, out=alike[1:])
+    packed &= places
+    order: Ints = packed.view(np.int64)
+    return order, alike
+
+
+def in_runs(alike: Bools) -> tuple[Ints, Ints]:
+    """The places that are alike to the one before or the one behind them, and the number of the run
+    that each is in; both of shape (t,).
+
+    >>> in_runs(np.array([False, True, False, False, True]))
+    (array([0, 1, 3, 4]), array([1, 1, 2, 2]))
+    """
+    if not alike.any():
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    places: Ints = np.flatnonzero(alike | np.append(alike[1:], False))
+    return places, np.cumsum(~alike[places])
 
 
 class _Handed:

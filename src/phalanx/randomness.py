@@ -19,11 +19,15 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from phalanx.arrays import by_highest_bits, in_runs
 from phalanx.errors import PhalanxError
 
 _KEY_BYTES: Final = 32
 _AT_ONCE: Final = 2**20
 """So many rows are drawn at a time, so that a large table does not need as many words at once."""
+
+_ZEROS: Final = memoryview(bytes(2**18))
+"""What becomes keystream, so much at a time."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,9 +131,11 @@ class Stream:
                 "a random stream was carried into another process, where it would repeat itself;"
                 " make it there."
             )
-        return np.frombuffer(self._keystream.update(bytes(8 * n)), dtype="<u8").astype(
-            np.uint64, copy=False
-        )
+        words = np.empty(8 * n, dtype=np.uint8)
+        for at in range(0, 8 * n, len(_ZEROS)):
+            some = words.data[at : at + len(_ZEROS)]
+            self._keystream.update_into(_ZEROS[: len(some)], some)
+        return words.view("<u8").astype(np.uint64, copy=False)
 
     def __reduce__(self) -> str:
         raise PhalanxError(
@@ -139,14 +145,16 @@ class Stream:
 
     def permutation(self, n: int) -> npt.NDArray[np.int64]:
         """A uniform permutation of ``0 .. n-1``, shape (n,)."""
-        while True:
-            keys = self.words(n)
-            order = np.argsort(keys)
-            drawn = keys[order]
-            if not (
-                drawn[1:] == drawn[:-1]
-            ).any():  # equal keys would favour the order that argsort happens to give
-                return order
+        order, alike = by_highest_bits(self.words(n))
+        places, run = in_runs(alike)
+        while len(places):  # equal keys would favour the order that they stand in
+            keys = self.words(len(places))
+            anew = np.lexsort((keys, run))
+            order[places] = order[places[anew]]
+            keys = keys[anew]
+            if not ((keys[1:] == keys[:-1]) & (run[1:] == run[:-1])).any():
+                break
+        return order
 
     def integers(self, bound: int, n: int) -> npt.NDArray[np.int64]:
         """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a

@@ -15,6 +15,7 @@ import pyarrow as pa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from phalanx.arrays import by_highest_bits, in_runs
 from phalanx.randomness import Randomness
 
 _NONCE: Final = 12
@@ -162,15 +163,15 @@ def _words(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _order(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The order of 16-byte keys; their first 8 bytes decide but for one pair in 2^64."""
+    """The order of 16-byte keys; their highest bits decide of nearly all."""
     first = np.empty(len(persons), dtype=np.uint64)
     for at in range(0, len(persons), _AT_ONCE):
         first[at : at + _AT_ONCE] = _words(persons[at : at + _AT_ONCE])[:, 0]
-    order = np.argsort(first)
-    first = first[order]
-    if bool((first[1:] == first[:-1]).any()):
-        words = _words(persons)
-        order = np.lexsort((words[:, 1], words[:, 0]))
+    order, alike = by_highest_bits(first)
+    places, _ = in_runs(alike)
+    if len(places):
+        words = _words(persons.gather(order[places]))
+        order[places] = order[places[np.lexsort((words[:, 1], words[:, 0]))]]
     return order
 
 

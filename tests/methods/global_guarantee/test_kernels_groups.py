@@ -41,11 +41,15 @@ def crowds(draw):
         else []
         for _ in range(n)
     ]
-    own = [
-        {s: float(rng.choice([2.0, 3.5, 8.0, np.inf])) for s in range(v) if rng.random() < 0.2}
+    base = rng.choice([1.0, 2.0, 3.3, 5.0], v)
+    own = [  # who was exposed never demands less than who was not
+        {
+            s: max(float(rng.choice([2.0, 3.5, 8.0, np.inf])), float(base[s]))
+            for s in range(v)
+            if rng.random() < 0.2
+        }
         for _ in range(n)
     ]
-    base = rng.choice([1.0, 2.0, 3.3, 5.0], v)
     starts = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
     held = Protected(
         pl.Series(range(v)),
