@@ -29,7 +29,7 @@ with steps(["group"], quiet="quiet" in sys.argv) as begin:
     begin("group")
     from phalanx.methods.m_invariance import kernels
     kernels.counted_order(np.array([2, 0, 1, 0]), 3)
-    kernels.sorted_lists(np.array([1, 0]), np.array([0, 0]), 2, 1)
+    kernels.counted(np.array([1, 0]), np.array([0, 0]), 2)
 print(sys.stderr.getvalue().count("the kernels are compiled, once"))
 """
 """A bar over steps on a terminal, in which two kernels are used."""

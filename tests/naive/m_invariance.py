@@ -131,23 +131,44 @@ def first_parts(ordered, x, length):
 
 def best_scheme(lists, positions, dimensions):
     """The least perimeter sum of all schemes; counterfeits have no position."""
-    length = len(lists[0])
-    best = None
+    return min(cost for cost, *_ in _schemes(lists, positions, dimensions))
+
+
+def split(lists, positions, dimensions):
+    """The groups of a bucket, one slot of each list in each, in order: the best scheme, and its two
+    parts alike. Of schemes that cost the same the most even one, of the first attribute, and with
+    the larger first part.
+    """
+    if len(lists[0]) == 1:
+        return [tuple(slot for (slot,) in lists)]
+    schemes = _schemes(lists, positions, dimensions)
+    n = len(lists[0])
+    *_, x, firsts, a = min((cost, abs(2 * x - n), a, -x, x, f, a) for cost, a, x, f in schemes)
+    parts = [], []
+    for slots, first in zip(lists, firsts, strict=True):
+        tuples = _in_order(slots, positions, a)
+        others = [slot for slot in slots if positions[slot] is None]
+        parts[0].append(tuples[:first] + others[: x - first])
+        parts[1].append(tuples[first:] + others[x - first :])
+    return [g for part in parts for g in split(part, positions, dimensions)]
+
+
+def _in_order(slots, positions, a):
+    """Those with a position, by attribute ``a``."""
+    tuples = (slot for slot in slots if positions[slot] is not None)
+    return sorted(tuples, key=lambda slot: (positions[slot][a], slot))
+
+
+def _schemes(lists, positions, dimensions):
+    """The cost of every scheme, its attribute, and the rows and the tuples of its first part."""
     for a in range(dimensions):
-        ordered = [
-            sorted(
-                (p for p in map(positions.__getitem__, column) if p is not None),
-                key=lambda place: place[a],
-            )
-            for column in lists
-        ]
-        for x in range(1, length):
-            firsts = first_parts([[p[a] for p in places] for places in ordered], x, length)
+        ordered = [[positions[slot] for slot in _in_order(s, positions, a)] for s in lists]
+        for x in range(1, len(lists[0])):
+            firsts = first_parts([[p[a] for p in places] for places in ordered], x, len(lists[0]))
             cost = _of_tuples(p[:n] for p, n in zip(ordered, firsts, strict=True)) + _of_tuples(
                 p[n:] for p, n in zip(ordered, firsts, strict=True)
             )
-            best = cost if best is None else min(best, cost)
-    return best
+            yield cost, a, x, firsts
 
 
 def _of_tuples(lists):

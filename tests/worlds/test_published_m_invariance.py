@@ -121,12 +121,14 @@ def test_a_split_that_asks_whose_counterfeits_they_are_is_caught(monkeypatch):
     """
     split = m_invariance.kernels.split
 
-    def by_list(orders, _positions, real, starts, sizes, lengths, *_ends):
-        for start, size, length in zip(starts, sizes, lengths, strict=False):
+    def by_list(_codes, _along, real, buckets, first, last, group):
+        for b in range(first, last):
+            start, size, length, name = (int(of[b]) for of in buckets)
             for j in range(size):
-                mine = orders[0, start + j * length : start + (j + 1) * length]
+                mine = np.arange(start + j * length, start + (j + 1) * length)
                 short = ~real[mine]
-                mine[:] = mine[np.argsort(~short if j == 0 else short, kind="stable")]
+                order = mine[np.argsort(~short if j == 0 else short, kind="stable")]
+                group[order] = name + np.arange(length)
 
     values, tables = HOLDS["whole sets enter one signature"]
     given = worlds(values, len(tables))

@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -245,36 +246,47 @@ def one_bucket(draw):
     return s, length, np.array(positions, dtype=np.int64), np.array(real)
 
 
-def run_split(s, length, codes, real):
-    d = codes.shape[1]
-    entries = np.repeat(np.arange(s), length)
-    shown = np.where(real[:, None], codes, -1)
-    orders = np.stack(
-        [kernels.sorted_lists(entries, np.ascontiguousarray(shown[:, i]), s, 5) for i in range(d)]
-    )
-    before = orders.copy()
-    kernels.split(orders, codes / 4.0, real, np.array([0]), np.array([s]), np.array([length]), 0, 1)
-    return before, orders
+def run_split(s, length, codes, real, first=3):
+    """The group of every slot; the first one is called ``first``."""
+    slots, d = codes.shape
+    along = kernels.Along(np.tile(np.arange(5) / 4.0, d), 5 * np.arange(d + 1))
+    buckets = kernels.Buckets(*(np.array([number]) for number in (0, s, length, first)))
+    group = np.full(slots, -1, dtype=np.int64)
+    shown = np.ascontiguousarray(np.where(real[:, None], codes, 0).T.astype(np.int32))
+    kernels.split(shown, along, real, buckets, 0, 1, group)
+    return group - first
+
+
+def lists_of(s, length, codes, real):
+    """The slots of each list, and where each lies."""
+    lists = [list(range(j * length, (j + 1) * length)) for j in range(s)]
+    places = zip(codes, real, strict=True)
+    return lists, [tuple(code / 4.0) if there else None for code, there in places]
 
 
 @given(one_bucket())
 @settings(deadline=None)  # the first call compiles
 def test_split_makes_groups_of_one_tuple_per_value(bucket):
-    """Each group has one tuple of every list, all attributes' orders agree on the groups, and all
-    tuples are used once.
+    """Each group has one slot of every list, and which those are is what cutting lists of slots
+    gives.
     """
-    s, length, codes, real = bucket
+    s, length, codes, _ = bucket
+    groups = run_split(*bucket)
+    assert (np.sort(groups.reshape(s, length)) == np.arange(length)).all()
+    lists, positions = lists_of(*bucket)
+    expected = naive.split(lists, positions, codes.shape[1])
+    assert [tuple(np.flatnonzero(groups == g)) for g in range(length)] == expected
 
-    before, orders = run_split(*bucket)
 
-    for i, order in enumerate(before):
-        for j in range(s):
-            column = order[j * length : (j + 1) * length]
-            shown = [codes[slot, i] if real[slot] else -1 for slot in column]
-            assert shown == sorted(shown)
-            assert sorted(column) == list(range(j * length, (j + 1) * length))
-    assert (orders == orders[0]).all()
-    assert sorted(orders[0]) == list(range(s * length))
+@pytest.mark.parametrize("most", [0, 1, 255, 256, 65_535, 65_536, 2**24, 2**31 - 1])
+@given(st.lists(st.integers(0, 2**31 - 1), max_size=40), st.integers(0, 5))
+@settings(deadline=None)
+def test_the_order_of_codes_is_stable(most, codes, first):
+    """Of one, two, three and four bytes, from any place on."""
+    codes = np.array([code % (most + 1) for code in codes], dtype=np.int32)
+    order, moved = np.empty((2, max(len(codes) - first, 0)), dtype=np.uint32)
+    kernels._in_order(codes, first, most, order, moved, np.empty(257, dtype=np.int64))
+    assert order.tolist() == np.argsort(codes[first:], kind="stable").tolist()
 
 
 @given(one_bucket(), st.randoms())
@@ -289,13 +301,8 @@ def test_the_split_treats_lists_alike(bucket, random):
 
     found = []
     for slots in (np.arange(s * length), rows):
-        _, orders = run_split(s, length, codes[slots], real[slots])
-        found.append(
-            {
-                frozenset(int(slots[orders[0][j * length + g]]) for j in range(s))
-                for g in range(length)
-            }
-        )
+        groups = run_split(s, length, codes[slots], real[slots])
+        found.append({frozenset(slots[groups == g].tolist()) for g in range(length)})
 
     assert found[0] == found[1]
 
@@ -310,14 +317,12 @@ def test_the_first_split_is_a_best_scheme(bucket):
     if length != 2:
         codes, real, length = np.vstack([codes[:1]] * (2 * s)), np.array([True] * (2 * s)), 2
 
-    _, orders = run_split(s, length, codes, real)
+    groups = run_split(s, length, codes, real)
 
-    positions = [tuple(codes[i] / 4.0) if real[i] else None for i in range(s * length)]
-    lists = [list(range(j * length, (j + 1) * length)) for j in range(s)]
-    groups = [[int(orders[0][j * length + g]) for j in range(s)] for g in range(length)]
-    assert naive.total_perimeter(groups, positions) == naive.best_scheme(
-        lists, positions, codes.shape[1]
-    )
+    lists, positions = lists_of(s, length, codes, real)
+    assert naive.total_perimeter(
+        [np.flatnonzero(groups == g) for g in range(2)], positions
+    ) == naive.best_scheme(lists, positions, codes.shape[1])
 
 
 @given(st.lists(st.integers(0, 9)))

@@ -6,6 +6,8 @@ A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .
 belong to signature b, one per value.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from phalanx.arrays import Bools, Codes, Floats, Ints
@@ -264,197 +266,227 @@ def counted_order(codes: Ints, n_codes: int) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True, fastmath=False)
-def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> Ints:
-    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal
-    codes as they stand; shape (p,).
-
-    ``entries`` are below ``n_entries`` and ``codes`` below ``n_codes``, both of shape (p,).
+class Along(NamedTuple):
+    """Where the codes of each of d attributes lie: code c of attribute i at ``positions[starts[i] +
+    c]`` in [0, 1], in ascending order; ``starts`` (d + 1,).
     """
-    by_code = counted_order(codes + 1, n_codes + 1)
-    return by_code[counted_order(entries[by_code], n_entries)]
+
+    positions: Floats
+    starts: Ints
+
+
+class Buckets(NamedTuple):
+    """Which slots are whose: bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]``
+    slots from slot ``starts[b]`` on, and its groups are called ``names[b]`` and so on.
+    """
+
+    starts: Ints
+    sizes: Ints
+    lengths: Ints
+    names: Ints
+
+
+class _Room(NamedTuple):
+    """Scratch for a bucket of lists of so many slots."""
+
+    low: Floats
+    """(length, lanes) the least position of each row in an attribute's order."""
+    high: Floats
+    before: Floats
+    """(length,) the extents of all rows up to one, over all attributes."""
+    behind: Floats
+    """(length,) those of all rows from one on."""
+    firsts: Ints
+    """(length, s) how many tuples of each list a first part of so many rows holds."""
+    side: Bools
+    """(slots,) True for the first part of a cut, while it is made."""
+    moved: Codes
+    """(length,)"""
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _copy(source: Ints, to: Ints) -> None:
-    """Element by element: numba takes long to compile an assignment of one array to another."""
-    for i in range(len(source)):
-        to[i] = source[i]
+def _in_order(
+    codes: Codes, first: int, most: int, order: Codes, moved: Codes, counts: Ints
+) -> None:
+    """Make ``order`` (n,) the stable order of the codes ``codes[first:first + n]``, none above
+    ``most``, by their bytes; ``moved`` (n,) and ``counts`` (257,) are written over.
+    """
+    n, shift = len(order), 0
+    for i in range(n):
+        order[i] = i
+    while most >> shift > 0:
+        for c in range(257):
+            counts[c] = 0
+        for i in range(n):
+            counts[((codes[first + i] >> shift) & 255) + 1] += 1
+        for c in range(1, 257):
+            counts[c] += counts[c - 1]
+        for i in range(n):
+            c = (codes[first + order[i]] >> shift) & 255
+            moved[counts[c]] = order[i]
+            counts[c] += 1
+        for i in range(n):
+            order[i] = moved[i]
+        shift += 8
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def split(
-    orders: Ints,
-    positions: Floats,
-    real: Bools,
-    starts: Ints,
-    sizes: Ints,
-    lengths: Ints,
-    first: int,
-    last: int,
+    codes: Codes, along: Along, real: Bools, buckets: Buckets, first: int, last: int, group: Ints
 ) -> None:
     """Phase 4: cut the buckets ``first .. last-1`` into groups of one tuple per value (Section
     4.3).
 
-    Bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]`` slots from slot
-    ``starts[b]`` on. ``orders`` (d, p): per attribute the slots, each list sorted by that
-    attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, which has no
-    position. On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in every other
-    row), are its g-th group. Of schemes with equal perimeter the most even one is taken, so that
-    equal tuples do not make the recursion deep.
+    ``codes`` (d, p): per attribute the code of each slot, in the order of buckets and, in these, of
+    lists; ``real`` (p,): False for a counterfeit, which has no position. ``group`` (p,) is set to
+    the name of each slot's group. Of schemes with equal perimeter the most even one is taken, so
+    that equal tuples do not make the recursion deep.
 
     The x-th slots of all lists lie side by side (a *row*), a list's counterfeits last. Where there
     are none, a scheme is a run of rows; elsewhere each list gives the first part as many tuples as
     bring it near a common place, and counterfeits make up the number (``_with_counterfeits``).
     """
-    d = orders.shape[0]
-    lanes = (d + 3) // 4 * 4
+    d = len(codes)
+    lanes, counts = (d + 3) // 4 * 4, np.empty(257, dtype=np.int64)
     for b in range(first, last):
-        s, length, start = sizes[b], lengths[b], starts[b]
-        if length < 2:
-            continue
-        place = np.zeros((s * length, lanes))
-        own = np.zeros(s, dtype=np.int64)
-        for slot in range(s * length):
+        start, s, length = buckets.starts[b], buckets.sizes[b], buckets.lengths[b]
+        slots = s * length
+        own, place = np.zeros(s, dtype=np.int64), np.zeros((slots, lanes))
+        for slot in range(slots):
             own[slot // length] += real[start + slot]
             for i in range(d):
-                place[slot, i] = positions[start + slot, i]
-        rows = np.empty((d, s * length), dtype=np.uint32)
+                place[slot, i] = along.positions[along.starts[i] + codes[i, start + slot]]
+        rows, at = np.empty((d, slots), dtype=np.uint32), np.empty((2, s), dtype=np.int64)
+        order, moved = np.empty(slots, dtype=np.uint32), np.empty(slots, dtype=np.uint32)
         for a in range(d):
+            most = along.starts[a + 1] - along.starts[a] - 1
+            _in_order(codes[a], start, most, order, moved, counts)
             for j in range(s):
-                left, right = 0, own[j]
-                for x in range(length):
-                    slot = orders[a, start + j * length + x] - start
-                    if real[start + slot]:
-                        rows[a, left * s + j] = slot
-                        left += 1
-                    else:
-                        rows[a, right * s + j] = slot
-                        right += 1
-        side = np.zeros(s * length, dtype=np.int64)
-        low, high = np.empty((length, lanes)), np.empty((length, lanes))
-        perimeter = np.empty(length)
-        moved = np.empty(length, dtype=np.uint32)
-        firsts = np.empty((length, s), dtype=np.int64)
-        taken = np.empty(s, dtype=np.int64)
-        stack = np.empty((length + 1, 2), dtype=np.int64)
-        stack[0, 0], stack[0, 1] = 0, length
-        of_list = np.empty((length + 1, s), dtype=np.int64)
-        _copy(own, of_list[0])
-        depth, cut = 1, 0
-        while depth > 0:
-            depth -= 1
-            begin, end = stack[depth, 0], stack[depth, 1]
-            _copy(of_list[depth], own)
-            n = end - begin
-            if own.min() == n:
-                best_a, best_x = _scheme(rows, place, s, begin, end, low, high, perimeter)
-                taken[:] = best_x
-            else:
-                best_a, best_x = _with_counterfeits(
-                    rows, place, s, begin, end, own, firsts, perimeter, taken
-                )
-            cut += 1
+                at[1, j], at[0, j] = j, own[j] * s + j
+            for slot in order:
+                j, kind = slot // length, 1 if real[start + slot] else 0
+                rows[a, at[kind, j]] = slot
+                at[kind, j] += s
+        _cut(rows, place, own)
+        for r in range(slots):
+            group[start + rows[0, r]] = buckets.names[b] + r // s
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _cut(rows: Codes, place: Floats, own: Ints) -> None:
+    """Cut a bucket's lists again and again, until each row is a group.
+
+    ``rows`` (d, slots): in each attribute's order, the x-th slot of the j-th of s lists at ``x s +
+    j``; they become the same order. ``place`` (slots, lanes): where each slot lies, a multiple of
+    four attributes wide. ``own`` (s,): the tuples of each list, which are written over.
+    """
+    d, s, lanes = len(rows), len(own), place.shape[1]
+    length = rows.shape[1] // s
+    room = _Room(
+        np.empty((length, lanes)),
+        np.empty((length, lanes)),
+        np.empty(length),
+        np.empty(length),
+        np.empty((length, s), dtype=np.int64),
+        np.zeros(len(place), dtype=np.bool_),
+        np.empty(length, dtype=np.uint32),
+    )
+    side, moved, taken = room.side, room.moved, np.empty(s, dtype=np.int64)
+    stack, of_list = np.empty((length, 2), np.int64), np.empty((length, s), np.int64)
+    stack[0, 0], stack[0, 1], depth = 0, length, 1
+    for j in range(s):
+        of_list[0, j] = own[j]
+    while depth > 0:
+        depth -= 1
+        begin, end = stack[depth, 0], stack[depth, 1]
+        n, full = end - begin, True
+        for j in range(s):
+            own[j] = of_list[depth, j]
+            full = full and own[j] == n
+        if n < 2:
+            continue
+        if full:
+            best_a, best_x = _scheme(rows, place, s, begin, end, room)
             for j in range(s):
-                for r in range(begin * s + j, begin * s + taken[j] * s + j, s):
-                    side[rows[best_a, r]] = cut  # in the first half of this cut
-            for a in range(d):
-                for j in range(s):
-                    left, right = begin * s + j, 0
-                    for r in range(
-                        begin * s + j,
-                        (begin + own[j]) * s + j,
-                        s,
-                        # a stable partition keeps both halves sorted; without a branch, which no
-                        # processor could foresee
-                    ):
-                        slot = rows[a, r]
-                        inside = side[slot] == cut
-                        rows[a, left] = slot
-                        moved[right] = slot
-                        left += s if inside else 0
-                        right += 0 if inside else 1
-                    if own[j] < n:  # the first half's counterfeits, before the second half
-                        missing = best_x - taken[j]
-                        for x in range(missing):
-                            moved[right + x] = rows[a, (begin + own[j] + x) * s + j]
-                        for x in range(missing):
-                            rows[a, left + x * s] = moved[right + x]
-                        left += missing * s
-                    for x in range(right):
-                        rows[a, left + x * s] = moved[x]
-            if best_x > 1:
-                stack[depth, 0], stack[depth, 1] = begin, begin + best_x
-                _copy(taken, of_list[depth])
-                depth += 1
-            if n - best_x > 1:
-                stack[depth, 0], stack[depth, 1] = begin + best_x, end
-                for j in range(s):
-                    of_list[depth, j] = own[j] - taken[j]
-                depth += 1
+                taken[j] = best_x
+        else:
+            best_a, best_x = _with_counterfeits(rows, place, begin, end, own, taken, room)
+        for j in range(s):
+            for x in range(best_x):  # tuples, then counterfeits
+                there = begin + x if x < taken[j] else begin + own[j] + x - taken[j]
+                side[rows[best_a, there * s + j]] = True
         for a in range(d):
+            if full and a == best_a:
+                continue
             for j in range(s):
-                for x in range(length):
-                    orders[a, start + j * length + x] = rows[a, x * s + j] + start
+                left, right = begin * s + j, 0
+                # a stable partition keeps both parts sorted; without a branch, which no processor
+                # could foresee
+                for r in range(begin * s + j, end * s, s):
+                    slot = rows[a, r]
+                    inside = side[slot]
+                    rows[a, left] = slot
+                    moved[right] = slot
+                    left += s if inside else 0
+                    right += 0 if inside else 1
+                for x in range(right):
+                    rows[a, left + x * s] = moved[x]
+        for r in range(begin * s, (begin + best_x) * s):
+            side[rows[0, r]] = False
+        stack[depth, 0], stack[depth, 1] = begin, begin + best_x
+        stack[depth + 1, 0], stack[depth + 1, 1] = begin + best_x, end
+        for j in range(s):
+            of_list[depth, j], of_list[depth + 1, j] = taken[j], own[j] - taken[j]
+        depth += 2
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _scheme(
-    rows: Ints,
-    place: Floats,
-    s: int,
-    begin: int,
-    end: int,
-    low: Floats,
-    high: Floats,
-    perimeter: Floats,
+    rows: Codes, place: Floats, s: int, begin: int, end: int, room: _Room
 ) -> tuple[int, int]:
     """The attribute and the number of rows of the first part of a best scheme of the rows ``begin
     .. end-1``, which hold no counterfeit.
 
-    ``rows`` (d, s length): the slots in each attribute's order; ``place`` (slots, lanes): where
-    each lies. ``low``, ``high`` (length, lanes) and ``perimeter`` (length,) are written over. A
-    row's extent is measured once, four attributes at a time.
+    A row's extent is measured once, four attributes at a time, which a processor does at once.
     """
-    d = rows.shape[0]
-    n = end - begin
-    lowest, highest = np.empty(d), np.empty(d)
+    n, low, high, before, behind = end - begin, room.low, room.high, room.before, room.behind
     best, best_a, best_x = np.inf, 0, 0
-    for a in range(d):
-        for i in range(0, low.shape[1], 4):
+    for a in range(len(rows)):
+        for i in range(0, place.shape[1], 4):
+            p0 = p1 = p2 = p3 = np.inf
+            q0 = q1 = q2 = q3 = -np.inf
             for x in range(n):
                 l0 = l1 = l2 = l3 = np.inf
                 h0 = h1 = h2 = h3 = -np.inf
                 for r in range((begin + x) * s, (begin + x + 1) * s):
                     slot = rows[a, r]
-                    v0, v1, v2, v3 = (
-                        place[slot, i],
-                        place[slot, i + 1],
-                        place[slot, i + 2],
-                        place[slot, i + 3],
-                    )
+                    v0, v1 = place[slot, i], place[slot, i + 1]
+                    v2, v3 = place[slot, i + 2], place[slot, i + 3]
                     l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
                     l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
                     l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
                     l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
                 low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
                 high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
-        lowest[:], highest[:] = np.inf, -np.inf
-        for x in range(1, n):
-            span = 0.0
-            for i in range(d):
-                lowest[i] = min(lowest[i], low[x - 1, i])
-                highest[i] = max(highest[i], high[x - 1, i])
-                span += highest[i] - lowest[i]
-            perimeter[x] = x * s * span
-        lowest[:], highest[:] = np.inf, -np.inf
+                p0, q0 = l0 if l0 < p0 else p0, h0 if h0 > q0 else q0
+                p1, q1 = l1 if l1 < p1 else p1, h1 if h1 > q1 else q1
+                p2, q2 = l2 if l2 < p2 else p2, h2 if h2 > q2 else q2
+                p3, q3 = l3 if l3 < p3 else p3, h3 if h3 > q3 else q3
+                span = before[x] if i > 0 else 0.0
+                before[x] = span + (q0 - p0) + (q1 - p1) + (q2 - p2) + (q3 - p3)
+            p0 = p1 = p2 = p3 = np.inf
+            q0 = q1 = q2 = q3 = -np.inf
+            for x in range(n - 1, 0, -1):
+                l0, l1, l2, l3 = low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3]
+                h0, h1, h2, h3 = high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3]
+                p0, q0 = l0 if l0 < p0 else p0, h0 if h0 > q0 else q0
+                p1, q1 = l1 if l1 < p1 else p1, h1 if h1 > q1 else q1
+                p2, q2 = l2 if l2 < p2 else p2, h2 if h2 > q2 else q2
+                p3, q3 = l3 if l3 < p3 else p3, h3 if h3 > q3 else q3
+                span = behind[x] if i > 0 else 0.0
+                behind[x] = span + (q0 - p0) + (q1 - p1) + (q2 - p2) + (q3 - p3)
         for x in range(n - 1, 0, -1):
-            span = 0.0
-            for i in range(d):
-                lowest[i] = min(lowest[i], low[x, i])
-                highest[i] = max(highest[i], high[x, i])
-                span += highest[i] - lowest[i]
-            cost = perimeter[x] + (n - x) * s * span
+            cost = x * s * before[x - 1] + (n - x) * s * behind[x]
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
     return best_a, best_x
@@ -462,15 +494,7 @@ def _scheme(
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _with_counterfeits(
-    rows: Ints,
-    place: Floats,
-    s: int,
-    begin: int,
-    end: int,
-    own: Ints,
-    firsts: Ints,
-    perimeter: Floats,
-    taken: Ints,
+    rows: Codes, place: Floats, begin: int, end: int, own: Ints, taken: Ints, room: _Room
 ) -> tuple[int, int]:
     """The same of rows with counterfeits: list j has ``own[j]`` tuples, which come first, and
     ``taken`` (s,) becomes how many of them the best scheme puts into its first part.
@@ -478,10 +502,9 @@ def _with_counterfeits(
     A first part of x rows is filled up to where the lists lie after x of n rows (a lower median of
     them, each as if its counterfeits stood evenly between its tuples): a list gives all tuples
     before that place and none behind it, so far as its counterfeits allow. Parts are measured by
-    their tuples alone. ``firsts`` (length, s) and ``perimeter`` (length,) are written over.
+    their tuples alone.
     """
-    d = rows.shape[0]
-    n = end - begin
+    d, s, n, firsts, perimeter = len(rows), len(own), end - begin, room.firsts, room.before
     lowest, highest = np.empty(d), np.empty(d)
     before, upto = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
     evenly, carried = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
@@ -550,5 +573,6 @@ def _with_counterfeits(
             cost = perimeter[x] + given * span
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
-                _copy(firsts[x], taken)
+                for j in range(s):
+                    taken[j] = firsts[x, j]
     return best_a, best_x

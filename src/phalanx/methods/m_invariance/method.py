@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -420,21 +420,20 @@ def _move(
 
 def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata) -> Ints:
     """Phase 4: the group of every published tuple, shape (p,), 0 .. g-1."""
-    per_entry = count(entries, len(signatures.values))
-    sizes = np.diff(signatures.offsets)
-    lengths = per_entry[signatures.offsets[:-1]]
-    real = source >= 0
-    columns = microdata.quasi
-    orders = np.empty((len(columns), len(source)), dtype=np.int64)
-    positions = np.empty((len(source), len(columns)))
-    for i, column in enumerate(columns):
-        codes = column.codes[source].astype(np.int64)
-        codes[~real] = -1
-        orders[i] = kernels.sorted_lists(entries, codes, len(per_entry), len(column.domain))
-        positions[:, i] = column.domain.normalised[codes]
+    lengths = count(entries, len(signatures.values))[signatures.offsets[:-1]]
     live = np.flatnonzero(lengths)
-    sizes, lengths = sizes[live], lengths[live]
-    starts = np.concatenate([[0], np.cumsum(sizes * lengths)])
+    sizes, lengths = np.diff(signatures.offsets)[live], lengths[live]
+    starts, names = (np.concatenate([[0], np.cumsum(n)]) for n in (sizes * lengths, lengths))
+    buckets = kernels.Buckets(starts, sizes, lengths, names)
+    real, columns = source >= 0, microdata.quasi
+    codes = np.empty((len(columns), len(source)), dtype=np.int32)
+    for of, column in zip(codes, columns, strict=True):
+        np.take(column.codes, np.maximum(source, 0), out=of)
+    codes[:, ~real] = 0
+    along = kernels.Along(
+        np.concatenate([column.domain.normalised for column in columns]),
+        np.cumsum([0, *(len(column.domain) for column in columns)]),
+    )
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))
     parts = min(threads(), 8, len(live))
     cuts = [
@@ -442,16 +441,9 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
         *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)),
         len(live),
     ]
-    on_all(
-        lambda ends: kernels.split(orders, positions, real, starts, sizes, lengths, *ends),
-        pairwise(cuts),
-    )
-    first_group = np.concatenate([[0], np.cumsum(lengths)])[:-1]
-    slots = np.arange(len(source))
-    bucket = np.repeat(np.arange(len(live)), sizes * lengths)
     groups = np.empty(len(source), dtype=np.int64)
-    groups[orders[0]] = first_group[bucket] + (slots - starts[bucket]) % lengths[bucket]
-    return cast("Ints", groups)
+    on_all(lambda ends: kernels.split(codes, along, real, buckets, *ends, groups), pairwise(cuts))
+    return groups
 
 
 __all__ = ["MInvariance", "largest_eligible"]
