@@ -20,13 +20,13 @@ def sort_fast(about: Path = Path("/proc/cpuinfo")) -> None:
             first = lines.read(8192).split("\n\n")[0]
     except OSError:
         return  # another system than Linux says it elsewhere
-    said = {
+    facts = {
         name.strip(): value.strip()
         for name, _, value in (line.partition(":") for line in first.splitlines())
     }
     if (
-        said.get("vendor_id") == "AuthenticAMD"
-        and said.get("cpu family") == _SLOW_FAMILY
-        and "avx512f" in said.get("flags", "").split()
+        facts.get("vendor_id") == "AuthenticAMD"
+        and facts.get("cpu family") == _SLOW_FAMILY
+        and "avx512f" in facts.get("flags", "").split()
     ):
         os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", _FEATURES)
