@@ -41,7 +41,7 @@ def test_agrees_with_the_slow_twin_on_integers(numbers):
     assert KEY.hash(pl.Series("id", [str(n) for n in numbers])).to_list() == keys.to_list()
 
 
-@pytest.mark.parametrize("length", [1, 15, 16, 17, 31, 32, 33, 100])
+@pytest.mark.parametrize("length", [1, 11, 12, 13, 15, 16, 17, 31, 32, 33, 100])
 def test_block_edges(length):
     """Texts that end just before, at and after a block's end agree with the twin, alone and beside
     shorter ones.
@@ -117,3 +117,14 @@ def test_categories_are_their_text():
         KEY.hash(pl.Series("id", ids, dtype=pl.Categorical)).to_list()
         == KEY.hash(pl.Series("id", ids)).to_list()
     )
+
+
+def test_short_texts_of_a_part_of_a_column() -> None:
+    """Each is read where it lies, whatever stands before it."""
+    texts = pl.Series("who", [f"p{n}" for n in range(30)])
+    hashes = KEY.hash(texts)
+    assert KEY.hash(texts[7:19]).equals(hashes[7:19])
+    assert KEY.hash(pl.concat([texts[:3], texts[9:]], rechunk=False)).to_list() == [
+        *hashes[:3],
+        *hashes[9:],
+    ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.data.persons import PersonKey
-from phalanx.data.repeated import Repeated, _repeated, repeated
+from phalanx.data.repeated import Repeated, _in_a_row, _repeated, halves, repeated
 from phalanx.errors import SourceError
 
 
@@ -45,3 +45,25 @@ def test_who_is_named_again_is_counted(named, first, alike):
     for each in (keys, short):
         part = pl.Series(each, dtype=pl.Binary)[first:]
         assert repeated(part) == len(each[first:]) - len(set(each[first:]))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 2**20])
+@pytest.mark.parametrize(
+    ("of", "in_a_row"),
+    [
+        (lambda keys: keys, True),
+        (lambda keys: keys[3:9], True),
+        (lambda keys: keys.head(1), True),
+        (lambda keys: keys.head(0), False),
+        (lambda keys: keys.reverse(), False),
+        (lambda keys: keys.gather([4, 5, 6, 9, 8]), False),
+        (lambda keys: pl.concat([keys[:4], keys[6:]], rechunk=False), False),
+        (lambda keys: pl.concat([keys, keys.reverse()], rechunk=True), False),
+    ],
+)
+def test_halves_are_the_bytes_of_the_keys(monkeypatch, of, in_a_row, at_once):
+    """Whether they lie one behind the other, so that nothing is copied, or anywhere."""
+    monkeypatch.setattr("phalanx.data.repeated._AT_ONCE", at_once)
+    keys = of(PersonKey(bytes(32)).hash(pl.Series("who", range(20))))
+    assert [half.tobytes() for half in halves(keys)] == keys.to_list()
+    assert (_in_a_row(keys.rechunk()) is not None) == in_a_row

@@ -16,6 +16,8 @@ from phalanx.arrays import from_arrow
 from phalanx.errors import SourceError
 
 _BLOCK = 16
+_INLINE = 12
+"""Texts of so many bytes lie beside their lengths."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +66,12 @@ def _padded(text: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int6
     lengths = text.str.len_bytes().to_numpy().astype(np.int64)
     longest = int(lengths.max(initial=0))
     data = np.zeros((len(lengths), -(-longest // _BLOCK) * _BLOCK), dtype=np.uint8)
+    if 0 < longest <= _INLINE:  # Arrow keeps zeros behind each
+        views = text.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+        if str(views.type) == "string_view":
+            each = np.frombuffer(views.buffers()[1], dtype=np.uint8).reshape(-1, _BLOCK)
+            data[:, :_INLINE] = each[views.offset :][: len(lengths), _BLOCK - _INLINE :]
+            return data, lengths
     joined = (
         np.frombuffer(text.str.join("")[0].encode(), dtype=np.uint8)
         if len(lengths)

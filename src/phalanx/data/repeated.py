@@ -18,6 +18,10 @@ _KEY: Final = 16
 """Bytes of a keyed hash."""
 _BYTES: Final = 64
 """Bytes that a person takes while those of a file are compared."""
+_SINGLE: Final = 3
+"""What a column is whose bytes are in one place: which are missing, where each is, and all bytes."""
+_AT_ONCE: Final = 2**20
+"""So many are looked at together."""
 _MOST: Final = 128
 """So many files are written at once."""
 
@@ -113,13 +117,36 @@ def are_keys(persons: pl.Series) -> bool:
 
 
 def halves(persons: pl.Series) -> NDArray[np.uint64]:
-    """Keyed hashes as numbers, shape (n, 2)."""
-    hashes = persons.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    first = hashes.buffers()[1]
-    start = np.frombuffer(first, dtype=np.int64)[hashes.offset] if len(hashes) else 0
-    content = hashes.buffers()[2] or b""
-    keys = np.frombuffer(content, dtype=np.uint8, count=_KEY * len(hashes), offset=int(start))
+    """Keyed hashes as numbers, shape (n, 2); where they lie one behind the other, no copy."""
+    one = persons.rechunk()
+    content, start = _in_a_row(one), 0
+    if content is None:
+        hashes = one.to_arrow(compat_level=pl.CompatLevel.oldest())
+        first, content = hashes.buffers()[1:]
+        start = np.frombuffer(first, dtype=np.int64)[hashes.offset] if len(hashes) else 0
+    keys = np.frombuffer(
+        content or b"", dtype=np.uint8, count=_KEY * len(persons), offset=int(start)
+    )
     return keys.view(np.uint64).reshape(-1, 2)
+
+
+def _in_a_row(persons: pl.Series) -> memoryview | None:
+    """The bytes of keyed hashes in one chunk that lie one behind the other, as when they were made;
+    else None.
+    """
+    hashes = persons.to_arrow(compat_level=pl.CompatLevel.newest())
+    if str(hashes.type) != "binary_view" or len(hashes.buffers()) != _SINGLE or not len(hashes):
+        return None
+    _, views, content = hashes.buffers()
+    # of each: its length, its beginning, which of the buffers it lies in, and where
+    at = np.frombuffer(views, dtype=np.uint32).reshape(-1, 4)[hashes.offset :][: len(hashes), 3]
+    first = int(at[0])
+    for begin in range(0, len(at), _AT_ONCE):
+        some = at[begin : begin + _AT_ONCE]
+        expected = np.arange(len(some), dtype=np.int64) * _KEY + (first + begin * _KEY)
+        if not np.array_equal(some, expected):
+            return None
+    return memoryview(content)[first : first + _KEY * len(at)]
 
 
 def file_numbers(keys: NDArray[np.uint64], files: int) -> Ints:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A release says one thing in all its files: ``check``.
 
-``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows; ``intervals``: types
-and ends; ``weights``: one for a group; ``forms``: how tables contradict each other, by form:
-``buckets``, ``perturbed``, ``recoded`` (``recodings``).
+``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows, and ``runs`` of
+equal ones; ``intervals``: types and ends; ``weights``: one for a group; ``forms``: how tables
+contradict each other, by form: ``buckets``, ``perturbed``, ``recoded`` (``recodings``).
 """

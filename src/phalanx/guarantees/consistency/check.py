@@ -17,6 +17,7 @@ from phalanx.guarantees.consistency.files import file_faults, hidden
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.order import order_faults
+from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
@@ -153,8 +154,7 @@ def _box_faults(release: Release) -> Iterator[str]:
     """Faults of groups, and of the boxes that they have."""
     quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
     rows = release.form.table.select(GROUP, *quasi)
-    begins = pl.any_horizontal(pl.col(c).ne_missing(pl.col(c).shift()) for c in rows.columns)
-    boxes = rows.filter(begins | (pl.int_range(pl.len()) == 0))  # neighbours once
+    boxes = rows.filter(pl.Series(np.logical_or.reduce([begins(c) for c in rows])))  # runs once
     if boxes[GROUP].n_unique() < boxes.height:
         boxes = boxes.unique()
     yield from _group_faults(release, boxes)

@@ -24,6 +24,7 @@ import polars as pl
 
 from phalanx.arrays import Floats, Ints
 from phalanx.guarantees.consistency.intervals import in_order
+from phalanx.guarantees.consistency.runs import begins
 from phalanx.release.form import Form
 
 FALSE_ALARM: Final = 1e-9
@@ -212,9 +213,9 @@ def _ranks_of_runs(values: pl.Series, starts: Ints) -> tuple[Ints, Ints]:
     """The ranks of the values of groups that begin at ``starts`` (g,), equal neighbours once; and
     where each group begins among them, shape (g,).
     """
-    begins = values.ne_missing(values.shift()).to_numpy().copy()
-    begins[starts] = True
-    at = np.flatnonzero(begins)
+    one = begins(values)
+    one[starts] = True
+    at = np.flatnonzero(one)
     return _rank(values.gather(at)), np.searchsorted(at, starts).astype(np.int64)
 
 

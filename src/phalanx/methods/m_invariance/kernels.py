@@ -339,8 +339,8 @@ def split(
 
     ``codes`` (d, p): per attribute the code of each slot, in the order of buckets and, in these, of
     lists; ``along``: where codes lie; ``real`` (p,): False for a counterfeit, which has no
-    position. ``group`` (p,) is set to the name of each slot's group. Of schemes with equal perimeter the most even one is taken, so
-    that equal tuples do not make the recursion deep.
+    position. ``group`` (p,) is set to the name of each slot's group. Of schemes with equal
+    perimeter the most even one is taken, so that equal tuples do not make the recursion deep.
 
     The x-th slots of all lists lie side by side (a *row*), a list's counterfeits last. Where there
     are none, a scheme is a run of rows; elsewhere each list gives the first part as many tuples as
