@@ -453,8 +453,6 @@ def _scheme(
     best, best_a, best_x = np.inf, 0, 0
     for a in range(len(rows)):
         for i in range(0, place.shape[1], 4):
-            p0 = p1 = p2 = p3 = np.inf
-            q0 = q1 = q2 = q3 = -np.inf
             for x in range(n):
                 l0 = l1 = l2 = l3 = np.inf
                 h0 = h1 = h2 = h3 = -np.inf
@@ -468,28 +466,31 @@ def _scheme(
                     l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
                 low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
                 high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
-                p0, q0 = l0 if l0 < p0 else p0, h0 if h0 > q0 else q0
-                p1, q1 = l1 if l1 < p1 else p1, h1 if h1 > q1 else q1
-                p2, q2 = l2 if l2 < p2 else p2, h2 if h2 > q2 else q2
-                p3, q3 = l3 if l3 < p3 else p3, h3 if h3 > q3 else q3
-                span = before[x] if i > 0 else 0.0
-                before[x] = span + (q0 - p0) + (q1 - p1) + (q2 - p2) + (q3 - p3)
-            p0 = p1 = p2 = p3 = np.inf
-            q0 = q1 = q2 = q3 = -np.inf
-            for x in range(n - 1, 0, -1):
-                l0, l1, l2, l3 = low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3]
-                h0, h1, h2, h3 = high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3]
-                p0, q0 = l0 if l0 < p0 else p0, h0 if h0 > q0 else q0
-                p1, q1 = l1 if l1 < p1 else p1, h1 if h1 > q1 else q1
-                p2, q2 = l2 if l2 < p2 else p2, h2 if h2 > q2 else q2
-                p3, q3 = l3 if l3 < p3 else p3, h3 if h3 > q3 else q3
-                span = behind[x] if i > 0 else 0.0
-                behind[x] = span + (q0 - p0) + (q1 - p1) + (q2 - p2) + (q3 - p3)
+            _spans(low, high, i, (0, n, 1), before)
+            _spans(low, high, i, (n - 1, 0, -1), behind)
         for x in range(n - 1, 0, -1):
             cost = x * s * before[x - 1] + (n - x) * s * behind[x]
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
     return best_a, best_x
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _spans(low: Floats, high: Floats, i: int, along: tuple[int, int, int], spans: Floats) -> None:
+    """Add the extents of all rows ``along`` a range up to each, over the attributes from ``i`` on,
+    to ``spans`` (length,); the first attributes begin it.
+    """
+    p0 = p1 = p2 = p3 = np.inf
+    q0 = q1 = q2 = q3 = -np.inf
+    for x in range(along[0], along[1], along[2]):
+        l0, l1, l2, l3 = low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3]
+        h0, h1, h2, h3 = high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3]
+        p0, q0 = l0 if l0 < p0 else p0, h0 if h0 > q0 else q0
+        p1, q1 = l1 if l1 < p1 else p1, h1 if h1 > q1 else q1
+        p2, q2 = l2 if l2 < p2 else p2, h2 if h2 > q2 else q2
+        p3, q3 = l3 if l3 < p3 else p3, h3 if h3 > q3 else q3
+        span = spans[x] if i > 0 else 0.0
+        spans[x] = span + (q0 - p0) + (q1 - p1) + (q2 - p2) + (q3 - p3)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
