@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from naive import m_invariance as naive
 from phalanx.kernels.sorting import from_most
 from phalanx.methods.m_invariance import kernels
+from phalanx.methods.m_invariance.kernels import splitting
 from phalanx.methods.m_invariance.method import largest_eligible
 from phalanx.methods.m_invariance.signatures import Growing
 
@@ -285,7 +286,7 @@ def test_the_order_of_codes_is_stable(most, codes, first):
     """Of one, two, three and four bytes, from any place on."""
     codes = np.array([code % (most + 1) for code in codes], dtype=np.int32)
     order, moved = np.empty((2, max(len(codes) - first, 0)), dtype=np.uint32)
-    kernels._in_order(codes, first, most, order, moved, np.empty(257, dtype=np.int64))
+    splitting._in_order(codes, first, most, order, moved, np.empty(257, dtype=np.int64))
     assert order.tolist() == np.argsort(codes[first:], kind="stable").tolist()
 
 
