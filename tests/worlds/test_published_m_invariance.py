@@ -105,8 +105,9 @@ def test_sets_that_enter_by_what_is_short_are_caught(monkeypatch):
         short[:] = [len(buckets) > 0 and buckets[0] < buckets.max()]
         return members(signatures, buckets)
 
-    def by_value(offsets, values, order, left, m, parts):
-        return enter(offsets, values, order[:0] if short[0] else order, left, m, parts)
+    def by_value(offsets, values, marks, ranks, left, m, parts):
+        some = ranks[:0] if short[0] else ranks
+        return enter(offsets, values, marks, some, left, m, parts)
 
     tables, given = [(0, 1), (0, 2, 3, 4, 5)], worlds("acabcd", 2)
     assert posteriors(series(*tables), given)[0] <= HALF

@@ -5,16 +5,16 @@ from collections import Counter
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import m_invariance as naive
-from phalanx.kernels.sorting import from_most
 from phalanx.methods.m_invariance import kernels
-from phalanx.methods.m_invariance.kernels import splitting
+from phalanx.methods.m_invariance.kernels import assigning, splitting
 from phalanx.methods.m_invariance.method import largest_eligible
-from phalanx.methods.m_invariance.signatures import Growing
+from phalanx.methods.m_invariance.signatures import Growing, Opened, Signatures
 
 counts = st.lists(st.integers(0, 12), min_size=2, max_size=7)
 ms = st.integers(2, 4)
@@ -146,32 +146,43 @@ def test_balancing_takes_one_tuple_at_a_time(case):
 
 def entering(offsets, values, members, left, m, parts):
     """How many sets enter each signature, also those that none enters."""
-    order = from_most(members)
-    places, taken = kernels.entering(offsets, values, order, left, m, parts)
+    ranks = kernels.rank(members, np.arange(len(members)))
+    marks = kernels.mark(offsets, values)
+    places, taken = kernels.entering(offsets, values, marks, ranks, left, m, parts)
     assert (taken > 0).all() and len(set(places.tolist())) == len(places)
     sets = np.zeros(len(members), dtype=np.int64)
     sets[places] = taken
     return sets
 
 
-@given(buckets_and_new())
+@given(buckets_and_new(), st.sampled_from([1, 31, 62]))
 @settings(deadline=None)  # the first call compiles
-def test_entering_takes_one_set_at_a_time(case):
+def test_entering_takes_one_set_at_a_time(case, apart):
     """The step of many sets equals many steps of one; S_minus stays m-eligible, and as many tuples
-    of every value enter.
+    of every value enter; also where values share their marks, as all do that are 62 codes ``apart``.
     """
     m, buckets, numbers = case
-    left = np.array(numbers, dtype=np.int64)
+    left = np.zeros(apart * len(numbers), dtype=np.int64)
+    left[::apart] = numbers
     offsets = np.cumsum([0, *(len(b) for b in buckets)]).astype(np.int64)
-    values = np.array([v for b in buckets for v in b], dtype=np.int64)
+    values = apart * np.array([v for b in buckets for v in b], dtype=np.int64)
     members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
 
     sets = entering(offsets, values, members, left, m, 0)
 
     rest = Counter(dict(enumerate(numbers)))
     assert sets.tolist() == naive.entering([list(b) for b in buckets], members.tolist(), rest, m)
-    assert left.tolist() == [rest[v] for v in range(len(numbers))]
+    assert left[::apart].tolist() == [rest[v] for v in range(len(numbers))]
     assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
+
+
+def test_a_mark_that_is_not_held_tells_a_value_that_is_not_left():
+    """Values of two signatures have a bit each, of which one is shared by a value 62 codes on."""
+    offsets, values = np.array([0, 2, 3]), np.array([0, 3, 62], dtype=np.int64)
+    assert kernels.mark(offsets, values).tolist() == [0b1001, 0b1]
+    left = np.zeros(63, dtype=np.int64)
+    left[[3, 62]] = 2
+    assert assigning._held(left) == 0b1001
 
 
 @given(buckets_and_new(most=30), st.integers(1, 4))
@@ -214,15 +225,63 @@ def test_entering_for_parts_is_told_apart_from_entering_for_one():
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.data())
 @settings(deadline=None, max_examples=300)
 def test_who_got_more_members_moves_up(members, data):
-    """The order is the one that is found anew, whoever had more, and whoever was not there."""
-    before, places = np.array(members), st.integers(0, len(members) - 1)
-    more = np.array(sorted(data.draw(st.sets(places))), dtype=np.int64)
-    known = data.draw(places)  # the later ones were opened meanwhile
-    more = np.union1d(more, np.arange(known, len(members)))
-    after = before.copy()
-    after[more] += [data.draw(st.integers(0, 4)) for _ in more]
-    order = from_most(before[:known].astype(np.int64))
-    assert kernels.moved_up(order, after, more).tolist() == from_most(after).tolist()
+    """The signatures stand as they do when they are ordered anew, whoever has more."""
+    numbers = np.array(members, dtype=np.int64)
+    everyone = np.arange(len(numbers))
+    more = np.array(data.draw(st.permutations(range(len(numbers)))), dtype=np.int64)
+    more = more[: data.draw(st.integers(0, len(numbers)))]
+    sets = np.array([data.draw(st.integers(1, 4)) for _ in more], dtype=np.int64)
+    ranks = kernels.rank(numbers, everyone)
+
+    kernels.move_up(ranks, numbers, more, sets)
+
+    added = dict(zip(more.tolist(), sets.tolist(), strict=True))
+    after = [n + added.get(place, 0) for place, n in enumerate(members)]
+    assert numbers.tolist() == after
+    order = sorted(range(len(after)), key=lambda place: (-after[place], place))
+    assert [rank % 2**32 for rank in ranks.tolist()] == order
+    assert ranks.tolist() == kernels.rank(numbers, everyone).tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), max_size=20))
+@settings(deadline=None)  # the first call compiles
+def test_sets_of_one_signature_are_summed(pairs):
+    """Each place once, in ascending order, with all that was said of it."""
+    total = Counter()
+    for place, sets in pairs:
+        total[place] += sets
+    said = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    places, sums = kernels.summed(said[:, 0].copy(), said[:, 1].copy())
+    assert list(zip(places.tolist(), sums.tolist(), strict=True)) == sorted(total.items())
+
+
+def test_a_signature_that_is_opened_stands_last_until_it_has_members():
+    """It has no members, and those that are as small were opened before."""
+    none = np.zeros(0, dtype=np.int64)
+    opened = Opened(
+        Signatures(
+            domain=pl.Series(["a", "b", "c"]),
+            codes=none,
+            offsets=np.array([0, 2, 4]),
+            values=np.array([0, 1, 1, 2]),
+            ids=np.arange(2),
+            entries=np.arange(4),
+            of_row=none,
+            entry_of_row=none,
+            changed=none.astype(bool),
+            known=2,
+        ),
+        np.array([0, 3]),
+    )
+    assert (opened.ranks % 2**32).tolist() == [1, 0]
+    assert opened.open(np.array([2, 1])) == 1  # which there is
+    assert opened.open(np.array([2, 0])) == 2
+    assert (opened.ranks % 2**32).tolist() == [1, 0, 2]
+    opened.add(np.array([2]), np.array([4]))
+    assert (opened.ranks % 2**32).tolist() == [2, 1, 0]
+    offsets, values, marks = opened.table()
+    assert (offsets.tolist(), values.tolist()) == ([0, 2, 4, 6], [0, 1, 1, 2, 0, 2])
+    assert marks.tolist() == kernels.mark(offsets, values).tolist()
 
 
 def test_numbers_that_are_added_stand_behind_the_others():
@@ -336,14 +395,64 @@ def test_counting_orders_as_a_stable_sort_does(codes):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.data())
-def test_the_first_rows_of_each_code_are_taken(codes, data):
-    """As they stand, so many as are asked; all others stay in order."""
+@settings(deadline=None)  # the first call compiles
+def test_the_first_rows_of_each_value_are_taken(codes, data):
+    """As they stand, so many as the entries of a value ask for, the first entry first; all others
+    stay in order.
+    """
     rows = data.draw(st.permutations(range(len(codes))))
-    counts = Counter(codes)
-    asked = [data.draw(st.integers(0, counts[code])) for code in range(6)]
     arrays = np.array(codes), np.array(rows)
-    assert kernels.counted(*arrays, 6).tolist() == [counts[code] for code in range(6)]
-    taken, rest = kernels.first_of_each(*arrays, np.array(asked))
-    first = [[row for row in rows if codes[row] == code][: asked[code]] for code in range(6)]
-    assert taken.tolist() == [row for some in first for row in some]
+    assert kernels.counted(*arrays, 6).tolist() == [Counter(codes)[code] for code in range(6)]
+    values = data.draw(st.lists(st.integers(0, 5), max_size=8))  # of the entries
+    some = data.draw(st.permutations(range(len(values))))
+    left, expected = {v: [row for row in rows if codes[row] == v] for v in range(6)}, {}
+    counts = []
+    for entry in some:
+        waiting = left[values[entry]]
+        counts.append(data.draw(st.integers(0, len(waiting))))
+        expected[entry], left[values[entry]] = waiting[: counts[-1]], waiting[counts[-1] :]
+
+    taken, entries, rest = kernels.take(
+        *arrays, *(np.array(each, dtype=np.int64) for each in (some, counts, values)), 6
+    )
+
+    by_value = sorted(some, key=values.__getitem__)
+    assert list(zip(taken.tolist(), entries.tolist(), strict=True)) == [
+        (row, entry) for entry in by_value for row in expected[entry]
+    ]
     assert rest.tolist() == [row for row in rows if row not in set(taken.tolist())]
+
+
+def test_all_values_of_a_signature_are_asked_as_often():
+    """The entries of the second and the first of three signatures, in this order."""
+    entries, counts = kernels.entries_of(np.array([0, 2, 5, 6]), np.array([1, 0]), np.array([7, 3]))
+    assert entries.tolist() == [2, 3, 4, 0, 1]
+    assert counts.tolist() == [7, 7, 7, 3, 3]
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(-1, 10))
+@settings(deadline=None)  # the first call compiles
+def test_rows_are_parted_in_their_order(codes, begins):
+    """Those below where the second part begins, and the others."""
+    rows = np.arange(len(codes))[::-1].copy()
+    first, second = kernels.parted(np.array(codes, dtype=np.int32), rows, begins)
+    assert first.tolist() == [row for row in rows if codes[row] < begins]
+    assert second.tolist() == [row for row in rows if codes[row] >= begins]
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=9))
+@settings(deadline=None)  # the first call compiles
+def test_a_line_is_halved_where_its_parts_are_most_equal(counts):
+    """The first such place, and what the standard deviations of the rows say is won there."""
+    positions = np.arange(len(counts)) ** 1.5
+    middle, gain = kernels.halved(np.array(counts, dtype=np.int64), positions)
+    cuts = range(1, len(counts))
+    best = min(cuts, key=lambda at: abs(sum(counts[:at]) - sum(counts[at:])), default=0)
+    assert middle == best
+
+    def spread(part):
+        there = np.repeat(positions[part], counts[part])
+        return len(there) * there.std() if len(there) else 0.0
+
+    parts = spread(slice(None, middle)) + spread(slice(middle, None))
+    assert gain == pytest.approx(spread(slice(None)) - parts, abs=1e-9)

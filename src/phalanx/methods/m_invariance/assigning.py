@@ -4,6 +4,7 @@ region.
 """
 
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Final
@@ -96,7 +97,7 @@ class Assigning:
         itself, drawn from all of a value. So all that is decided of a region follows from how often
         each value is held by its new rows, which no renaming within a signature changes.
         """
-        opened = Opened(signatures, members)
+        opened, n_values = Opened(signatures, members), signatures.n_values
         together = _Together(s_minus, signatures.codes[s_minus], regions.among(s_minus))
         all_rows, all_entries, placed = np.empty_like(s_minus), np.empty_like(s_minus), 0
         waiting = [(WHOLE, together, np.arange(len(s_minus)))] if len(s_minus) else []
@@ -105,22 +106,19 @@ class Assigning:
             if _SCATTERED * len(some) < len(together.rows):
                 together, some = together.among(some), np.arange(len(some))
             codes = together.codes
-            unassigned = kernels.counted(codes, some, signatures.n_values)
-            places, sets = self.sets(unassigned, opened)
-            offsets, values, _ = opened.table()
-            sizes = offsets[places + 1] - offsets[places]
-            asking = np.repeat(offsets[places] - np.cumsum(sizes) + sizes, sizes)
-            asking += np.arange(len(asking))  # the entries of these signatures, in their order
-            taken, entries, rest = take(
-                some, codes, asking, np.repeat(sets, sizes), values, signatures.n_values
-            )
-            these = np.s_[placed : placed + len(taken)]
-            all_rows[these], all_entries[these] = together.rows[taken], entries
-            placed += len(taken)
+            rest, left = some, kernels.counted(codes, some, n_values)
+            places, sets = self.sets(left, opened)
+            if len(places):
+                offsets, values, _ = opened.table()
+                asking, counts = kernels.entries_of(offsets, places, sets)
+                taken, entries, rest = kernels.take(codes, some, asking, counts, values, n_values)
+                left = kernels.counted(codes, rest, n_values)
+                these = np.s_[placed : placed + len(taken)]
+                all_rows[these], all_entries[these] = together.rows[taken], entries
+                placed += len(taken)
             if len(rest):
-                most = int(kernels.counted(codes, rest, signatures.n_values).max())
-                parts = together.regions.cut(region, rest, self.m * most)
-                waiting += [(2 * region + i, together, rest[part]) for i, part in enumerate(parts)]
+                parts = together.regions.cut(region, rest, self.m * int(left.max()))
+                waiting += [(2 * region + i, together, part) for i, part in enumerate(parts)]
         return signatures.extended(opened), all_rows[:placed], all_entries[:placed]
 
     def sets(self, left: Ints, opened: Opened) -> tuple[Ints, Ints]:
@@ -130,22 +128,23 @@ class Assigning:
         ``left`` (lambda,): the rows that hold each value. Either some are left that may be cut into
         two regions, or none.
         """
-        offsets, values, _ = opened.table()
+        offsets, values, marks = opened.table()
         none = np.zeros(0, dtype=np.int64)
         for parts in (2, 0) if left.sum() >= 2 * self.fewest else (0,):
             rest, entered, sets = left.copy(), none, none
             if self.whole_sets:
-                order = opened.from_most()
-                entered, sets = kernels.entering(offsets, values, order, rest, self.m, parts)
+                entered, sets = kernels.entering(
+                    offsets, values, marks, opened.ranks, rest, self.m, parts
+                )
             alphas, betas, chosen = kernels.assignment(rest, self.m, parts)
             if rest.sum() - (alphas * betas).sum() >= 2 * self.fewest:
                 break
-        ends = np.cumsum(betas)
-        joined = [opened.open(chosen[a:b]) for a, b in zip(ends - betas, ends, strict=True)]
-        both = np.concatenate([entered, np.array(joined, dtype=np.int64)])
-        places, at = np.unique(both, return_inverse=True)
-        taken = np.zeros(len(places), dtype=np.int64)
-        np.add.at(taken, at, np.concatenate([sets, alphas]))
+        ends = list(accumulate(betas.tolist(), initial=0))
+        joined = [opened.open(chosen[a:b]) for a, b in pairwise(ends)]
+        places, taken = kernels.summed(
+            np.concatenate([entered, np.array(joined, dtype=np.int64)]),
+            np.concatenate([sets, alphas]),
+        )
         opened.add(places, taken)
         return places, taken
 
@@ -155,20 +154,4 @@ def count(codes: Ints, n: int) -> Ints:
     return np.bincount(codes, minlength=n).astype(np.int64)
 
 
-def take(
-    rows: Ints, codes: Ints, some: Ints, counts: Ints, values: Ints, n_values: int
-) -> tuple[Ints, Ints, Ints]:
-    """The first rows of each value, so many as entries ask for, and their entries; and the other
-    rows.
-
-    ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (s,): how
-    many rows each of the entries ``some`` (s,) takes, of its value in ``values`` (e,).
-    """
-    wanted = values[some]
-    asked = np.bincount(wanted, weights=counts, minlength=n_values).astype(np.int64)
-    order = np.argsort(wanted, kind="stable")
-    taken, rest = kernels.first_of_each(codes, rows, asked)
-    return taken, np.repeat(some[order], counts[order]), rest
-
-
-__all__ = ["Assigning", "automatic", "count", "of_newcomers", "take"]
+__all__ = ["Assigning", "automatic", "count", "of_newcomers"]

@@ -40,7 +40,7 @@ from phalanx.methods.base import (
     parameters_of,
 )
 from phalanx.methods.m_invariance import kernels
-from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, of_newcomers, take
+from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, of_newcomers
 from phalanx.methods.m_invariance.offer import OFFER
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
@@ -304,8 +304,8 @@ class MInvariance:
             taken, invented = kernels.balancing(
                 signatures.offsets, of_entries, buckets, remaining, self.m
             )
-            filled, filled_entries, rest = take(
-                s_minus, codes, np.arange(len(taken)), taken, of_entries, n
+            filled, filled_entries, rest = kernels.take(
+                codes, s_minus, np.arange(len(taken)), taken, of_entries, n
             )
         assigning = self._assigning(microdata.rows, signatures.n_values, len(rest))
         signatures, assigned, entries = assigning.assign(rest, signatures, members, regions)

@@ -30,7 +30,7 @@ OFFER: Final = Offer(
     tried={"m": (2, 3, 5)},
     compiled_by=(
         {"m": 2},
-        {"m": 2, "regions": 2},
+        {"m": 2, "regions": 4},
         {"m": 2, "balancing": "paper"},
         {"m": 2, "not_eligible": "suppress", "changed": "new-record"},
     ),

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Floats, Ints
+from phalanx.arrays import Codes, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
@@ -64,8 +64,7 @@ class Regions:
         return regions
 
     def cut(self, region: int, rows: Ints, least: int) -> tuple[Ints, Ints]:
-        """Cut ``rows`` (r,), in random order, in two parts of at least ``least`` rows: their
-        places.
+        """Cut ``rows`` (r,), in random order, in two parts of at least ``least`` rows.
 
         A region is always cut where it was first cut. Where that makes a part too small, the rows
         next to the cut go there, those of one value by lot.
@@ -73,14 +72,13 @@ class Regions:
         if region not in self.cuts:
             self._choose(region, rows)
         attribute, begins = self.cuts[region]
+        first, second = kernels.parted(self.codes[attribute], rows, begins)
+        place = min(max(len(first), least), len(rows) - least)
+        if place == len(first):
+            return first, second
         codes = self.codes[attribute][rows]
-        in_second = codes >= begins
-        first = len(rows) - int(in_second.sum())
-        place = min(max(first, least), len(rows) - least)
-        if place == first:
-            return np.flatnonzero(~in_second), np.flatnonzero(in_second)
-        order = np.lexsort((codes, in_second))
-        return np.sort(order[:place]), np.sort(order[place:])
+        order = np.lexsort((codes, codes >= begins))
+        return rows[np.sort(order[:place])], rows[np.sort(order[place:])]
 
     def to_remember(self) -> Mapping[str, pl.DataFrame]:
         """What to append to memory: the cuts that are new; nothing where there are none."""
@@ -102,13 +100,8 @@ class Regions:
         for attribute in self.microdata.schema.quasi:
             positions = self.microdata.columns[attribute].domain.normalised
             here, counts = self._counted(attribute, rows, len(positions))
-            before = np.cumsum(counts)[:-1]
-            middle = int(np.argmin(np.abs(2 * before - len(rows)))) + 1 if len(before) else 0
             along = positions if here is None else positions[here]
-            parts = [
-                _spread(counts[part], along[part]) for part in (np.s_[:middle], np.s_[middle:])
-            ]
-            gain = _spread(counts, along) - sum(parts)
+            middle, gain = kernels.halved(counts, along)
             if gain > most:
                 name, most = attribute, gain
                 at = middle if here is None else int(here[middle - 1]) + 1
@@ -157,12 +150,3 @@ class _Begins:
     @cached_property
     def _codes(self) -> dict[str, int]:
         return {text: self._missing + place for place, text in enumerate(self._texts)}
-
-
-def _spread(counts: Ints, positions: Floats) -> float:
-    """Rows times the standard deviation of their positions."""
-    n = int(counts.sum())
-    if n == 0:
-        return 0.0
-    mean = float(counts @ positions) / n
-    return n * float(np.sqrt(counts @ (positions - mean) ** 2 / n))

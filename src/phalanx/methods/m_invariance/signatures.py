@@ -10,7 +10,6 @@ import polars as pl
 
 from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.kernels.sorting import from_most
 from phalanx.methods.base import Memory
 from phalanx.methods.m_invariance import kernels
 from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
@@ -170,20 +169,22 @@ class Opened:
     def __init__(self, signatures: Signatures, members: Ints) -> None:
         self.created: list[Ints] = []
         self._offsets, self._values = Growing(signatures.offsets), Growing(signatures.values)
+        self._marks = Growing(kernels.mark(signatures.offsets, signatures.values))
         self._members = Growing(members)
-        self._from_most = from_most(members.astype(np.int64))
+        self._ranks = Growing(kernels.rank(self._members.all, np.arange(len(members))))
         ends = zip(signatures.offsets, signatures.offsets[1:], strict=False)
         self._place = {signatures.values[a:b].tobytes(): i for i, (a, b) in enumerate(ends)}
 
     def table(self) -> tuple[Ints, Ints, Ints]:
-        """Offsets (q + 1,), values (e,) and members (q,) of all of them."""
-        return self._offsets.all, self._values.all, self._members.all
+        """Offsets (q + 1,), values (e,) and marks (q,) of all of them."""
+        return self._offsets.all, self._values.all, self._marks.all
 
-    def from_most(self) -> Ints:
-        """All of them, the one with most members first, of equally large ones the first; shape
-        (q,).
+    @property
+    def ranks(self) -> Ints:
+        """The rank of each (q,), the one with most members first, of equally large ones the
+        first.
         """
-        return self._from_most
+        return self._ranks.all
 
     def open(self, values: Ints) -> int:
         """The place of the signature with these values (s,), opened if there is none."""
@@ -193,16 +194,16 @@ class Opened:
             self.created.append(signature)
             self._offsets.add(self._offsets.all[-1:] + len(signature))
             self._values.add(signature)
+            self._marks.add(kernels.mark(np.array([0, len(signature)]), signature))
             self._members.add(np.zeros(1, dtype=np.int64))
+            self._ranks.add(kernels.rank(self._members.all, np.array([place])))
         return place
 
     def add(self, places: Ints, sets: Ints) -> None:
         """To each value of the signatures ``places`` (s,), each of them once, in ascending order,
         so many tuples more are assigned, shape (s,).
         """
-        members = self._members.all
-        members[places] += sets
-        self._from_most = kernels.moved_up(self._from_most, members, places)
+        kernels.move_up(self._ranks.all, self._members.all, places, sets)
 
     def __len__(self) -> int:
         return len(self._members.all)

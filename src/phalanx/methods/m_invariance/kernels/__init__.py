@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``assigning``: who enters which signature; ``splitting``: the groups of those who are under one."""
+"""``assigning``: who enters which signature; ``cutting``: the parts of a region; ``splitting``: the
+groups of those who are under one signature.
+"""
 
 from phalanx.methods.m_invariance.kernels.assigning import (
     assignment,
@@ -7,9 +9,14 @@ from phalanx.methods.m_invariance.kernels.assigning import (
     counted,
     counted_order,
     entering,
-    first_of_each,
-    moved_up,
+    entries_of,
+    mark,
+    move_up,
+    rank,
+    summed,
+    take,
 )
+from phalanx.methods.m_invariance.kernels.cutting import halved, parted
 from phalanx.methods.m_invariance.kernels.splitting import Along, Buckets, split
 
 __all__ = [
@@ -20,7 +27,13 @@ __all__ = [
     "counted",
     "counted_order",
     "entering",
-    "first_of_each",
-    "moved_up",
+    "entries_of",
+    "halved",
+    "mark",
+    "move_up",
+    "parted",
+    "rank",
     "split",
+    "summed",
+    "take",
 ]

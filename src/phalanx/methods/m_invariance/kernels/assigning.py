@@ -6,11 +6,20 @@ A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .
 belong to signature b, one per value.
 """
 
+from typing import Final
+
 import numpy as np
 
 from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
-from phalanx.kernels.sorting import from_most
+from phalanx.kernels.sorting import from_most, sort
+
+_BITS: Final = 32
+_PLACE: Final = (1 << _BITS) - 1
+_MOST: Final = (1 << 31) - 1
+_MARKS: Final = 62
+"""A signature's rank is its place in the low bits, and above them by how much its members are fewer
+than ``_MOST``. Its values have so many different marks."""
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -54,84 +63,130 @@ def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> t
 
 @njit(cache=True, nogil=True, fastmath=False)
 def entering(
-    offsets: Ints, values: Ints, order: Ints, left: Ints, m: int, parts: int
+    offsets: Ints, values: Ints, marks: Ints, ranks: Ints, left: Ints, m: int, parts: int
 ) -> tuple[Ints, Ints]:
     """Into which signatures that there are new tuples enter, (s,), and how many whole sets, one of
     every value, (s,).
 
-    ``values`` (e,): the value of each entry; ``order`` (q,): the signatures, the one with most
-    members first (``from_most``), where members are the most tuples of S_cap that any value has;
-    ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in place by what
+    ``values`` (e,): the value of each entry; ``marks`` (q,): of the signatures (``mark``);
+    ``ranks`` (q,): theirs in ascending order (``rank``), where members are the most tuples of S_cap
+    that any value has; ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in place by what
     enters. Each signature in its turn takes as many sets as leave S_minus m-eligible. Nothing here
     changes if the values of one signature are renamed among all who were ever put under it, which
     is why the choice tells nothing of them; the paper has no such step. With ``parts`` above 0 no
     more enter than make the rest divisible into so many parts of one size, each m-eligible whatever
     lies in it: no value in more than 1/(m parts) of the rest.
     """
-    remaining, some = left.sum(), 0
-    room = min(len(order), remaining)
+    remaining, largest, some = left.sum(), left.max(), 0
+    absent = ~_held(left)
+    room = min(len(ranks), remaining)
     places, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    inside = np.zeros(len(left), dtype=np.bool_)
-    for b in order:
-        if remaining == 0 or (parts > 0 and m * parts * left.max() <= remaining):
+    for rank in ranks:
+        if remaining == 0 or (parts > 0 and m * parts * largest <= remaining):
             break
+        b = rank & _PLACE
+        if marks[b] & absent:  # most signatures, once most values are all taken
+            continue
+        first, last = offsets[b], offsets[b + 1]
         fewest, most = remaining, 0
-        for e in range(offsets[b], offsets[b + 1]):
+        for e in range(first, last):
             fewest, most = min(fewest, left[values[e]]), max(most, left[values[e]])
+            if fewest == 0:
+                break
         if fewest == 0:
             continue
-        size, others = offsets[b + 1] - offsets[b], 0
-        for e in range(offsets[b], offsets[b + 1]):
-            inside[values[e]] = True
-        for u in range(len(left)):
-            if not inside[u]:
-                others = max(others, left[u])
+        size, others = last - first, largest
+        if most == largest:
+            others = _most_outside(left, values[first:last])
         take = min(fewest, (remaining - m * others) // size)
         if size > m:  # at size = m the values of the signature stay as eligible as they are
             take = min(take, (remaining - m * most) // (size - m))
         if parts > 0:
             least = _least(most, others, remaining, size, m * parts)
             take = min(take, least if least > 0 else max(most - others, 0))
-        for e in range(offsets[b], offsets[b + 1]):
-            inside[values[e]] = False
-            left[values[e]] -= take
         if take > 0:
+            for e in range(first, last):
+                left[values[e]] -= take
+            remaining, largest, absent = remaining - take * size, left.max(), ~_held(left)
             places[some], sets[some] = b, take
             some += 1
-            remaining -= take * size
     return places[:some], sets[:some]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def moved_up(order: Ints, members: Ints, more: Ints) -> Ints:
-    """The order of all signatures, the one with most ``members`` (q,) first, of equally large ones
-    the first; shape (q,).
-
-    ``order``: the same before ``more`` (c,), in ascending order and each once, had more members, or
-    were there at all.
+def _most_outside(left: Ints, inside: Ints) -> int:
+    """The largest number of ``left`` (lambda,) at a place that is not ``inside`` (s,); 0 if there is
+    none.
     """
-    moved = np.zeros(len(members), dtype=np.bool_)
-    own = np.empty(len(more), dtype=np.int64)
-    for i in range(len(more)):
-        own[i] = members[more[i]]
-        moved[more[i]] = True
-    merged, k = np.empty(len(members), dtype=np.int64), 0
-    places, i = from_most(own), 0
-    for b in order:
-        if moved[b]:
+    most = 0
+    for u in range(len(left)):
+        if left[u] > most and not np.any(inside == u):
+            most = left[u]
+    return most
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _held(left: Ints) -> int:
+    """The marks of all values of which there are ``left`` (lambda,)."""
+    marks = 0
+    for value in range(len(left)):
+        if left[value] > 0:
+            marks |= 1 << (value % _MARKS)
+    return marks
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def mark(offsets: Ints, values: Ints) -> Ints:
+    """One bit for each value of a signature, shape (q,), which others may share: that which is not
+    held by any value that is left shows that one of its values is not left.
+
+    ``offsets`` (q + 1,), ``values`` (e,): the signatures.
+    """
+    marks = np.zeros(len(offsets) - 1, dtype=np.int64)
+    for b in range(len(marks)):
+        for e in range(offsets[b], offsets[b + 1]):
+            marks[b] |= 1 << (values[e] % _MARKS)
+    return marks
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def rank(members: Ints, places: Ints) -> Ints:
+    """One number for each of the signatures ``places`` (s,), shape (s,), which is the smaller the
+    more ``members`` (q,) it has, and of equally large ones for the first; fewer than 2^31 are in
+    one.
+    """
+    ranks = np.empty(len(places), dtype=np.int64)
+    for i in range(len(places)):
+        ranks[i] = (_MOST - members[places[i]]) << _BITS | places[i]
+    sort(ranks)
+    return ranks
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def move_up(ranks: Ints, members: Ints, places: Ints, sets: Ints) -> None:
+    """Add ``sets`` (s,), none below 1, to the ``members`` (q,) of the signatures ``places`` (s,),
+    each of them once, and bring the ``ranks`` (q,) of all signatures, in ascending order, up to
+    date; both in place.
+    """
+    before = rank(members, places)
+    for i in range(len(places)):
+        members[places[i]] += sets[i]
+    after = rank(members, places)
+    r, i, j = len(ranks) - 1, len(places) - 1, len(places) - 1
+    while i >= 0 and ranks[r] != before[i]:
+        r -= 1
+    w = r
+    while j >= 0:  # what moves goes to the front, so that nothing is overwritten before it is read
+        if i >= 0 and ranks[r] == before[i]:
+            r, i = r - 1, i - 1
             continue
-        while i < len(places):
-            a = more[places[i]]
-            if members[a] < members[b] or (members[a] == members[b] and a > b):
-                break
-            merged[k] = a
-            i, k = i + 1, k + 1
-        merged[k] = b
-        k += 1
-    for rest in range(i, len(places)):
-        merged[k] = more[places[rest]]
-        k += 1
-    return merged
+        if r >= 0 and ranks[r] > after[j]:
+            ranks[w] = ranks[r]
+            r -= 1
+        else:
+            ranks[w] = after[j]
+            j -= 1
+        w -= 1
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -226,25 +281,74 @@ def counted(codes: Ints | Codes, rows: Ints, n_codes: int) -> Ints:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def first_of_each(codes: Ints, rows: Ints, asked: Ints) -> tuple[Ints, Ints]:
-    """The first ``asked`` (q,) of ``rows`` (r,) with each of the ``codes`` (n,), by code; and all
-    others. Both as they stand; no more are asked than there are.
+def summed(places: Ints, sets: Ints) -> tuple[Ints, Ints]:
+    """Each of the ``places`` (s,), none below 0, once, in ascending order, and the
+    sum of its ``sets`` (s,).
     """
-    place = np.zeros(len(asked), dtype=np.int64)
-    for code in range(1, len(asked)):
-        place[code] = place[code - 1] + asked[code - 1]
-    left, taken = asked.copy(), np.empty(asked.sum(), dtype=np.int64)
-    rest, others = np.empty(len(rows) - len(taken), dtype=np.int64), 0
+    n, some = len(places), 0
+    keys = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        keys[i] = places[i] * n + i
+    sort(keys)
+    once, sums = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for key in keys:
+        if some == 0 or once[some - 1] != key // n:
+            once[some] = key // n
+            some += 1
+        sums[some - 1] += sets[key % n]
+    return once[:some], sums[:some]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def entries_of(offsets: Ints, places: Ints, sets: Ints) -> tuple[Ints, Ints]:
+    """The entries of the signatures ``places`` (s,) of ``offsets`` (q + 1,), in their order, and the
+    ``sets`` (s,) that each of them takes part in.
+    """
+    n, k = 0, 0
+    for b in places:
+        n += offsets[b + 1] - offsets[b]
+    entries, counts = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for i in range(len(places)):
+        for e in range(offsets[places[i]], offsets[places[i] + 1]):
+            entries[k], counts[k] = e, sets[i]
+            k += 1
+    return entries, counts
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def take(
+    codes: Ints, rows: Ints, entries: Ints, counts: Ints, values: Ints, n_values: int
+) -> tuple[Ints, Ints, Ints]:
+    """The first of ``rows`` (r,) of each value, so many as entries ask for, value by value, and
+    their entries; and all other rows, as they stand.
+
+    ``codes`` (n,): the value of each row; ``counts`` (s,): how many rows each of the ``entries``
+    (s,) takes, of its value in ``values`` (e,), one of ``n_values``. No more are asked than there
+    are.
+    """
+    left = np.zeros(n_values, dtype=np.int64)
+    for i in range(len(entries)):
+        left[values[entries[i]]] += counts[i]
+    place, total = np.empty(n_values, dtype=np.int64), 0
+    for value in range(n_values):
+        place[value] = total
+        total += left[value]
+    of_entry, next_of = np.empty(total, dtype=np.int64), place.copy()
+    for i in range(len(entries)):
+        value = values[entries[i]]
+        of_entry[next_of[value] : next_of[value] + counts[i]] = entries[i]
+        next_of[value] += counts[i]
+    taken, rest, others = np.empty_like(of_entry), np.empty(len(rows) - total, dtype=np.int64), 0
     for row in rows:
-        code = codes[row]
-        if left[code] > 0:
-            taken[place[code]] = row
-            place[code] += 1
-            left[code] -= 1
+        value = codes[row]
+        if left[value] > 0:
+            taken[place[value]] = row
+            place[value] += 1
+            left[value] -= 1
         else:
             rest[others] = row
             others += 1
-    return taken, rest
+    return taken, of_entry, rest
 
 
 @njit(cache=True, nogil=True, fastmath=False)
