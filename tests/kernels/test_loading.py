@@ -17,7 +17,7 @@ RUN = """
 import sys
 import numpy as np
 from phalanx.methods.m_invariance import kernels
-assert kernels.counted_order(np.array([2, 0, 1, 0]), 3).tolist() == [1, 3, 2, 0]
+assert kernels.counted(np.array([2, 0, 1, 0]), np.arange(4), 3).tolist() == [2, 1, 1]
 print(*(name for name in sys.argv[1:] if name in sys.modules))
 """
 SAID = """
@@ -28,7 +28,7 @@ from phalanx.cli.output import steps
 with steps(["group"], quiet="quiet" in sys.argv) as begin:
     begin("group")
     from phalanx.methods.m_invariance import kernels
-    kernels.counted_order(np.array([2, 0, 1, 0]), 3)
+    kernels.entries_of(np.array([0, 2]), np.array([0]), np.array([1]))
     kernels.counted(np.array([1, 0]), np.array([0, 0]), 2)
 print(sys.stderr.getvalue().count("the kernels are compiled, once"))
 """

@@ -387,11 +387,12 @@ def test_the_first_split_is_a_best_scheme(bucket):
 
 @given(st.lists(st.integers(0, 9)))
 @settings(deadline=None)  # the first call compiles
-def test_counting_orders_as_a_stable_sort_does(codes):
-    """The same order as sorting places by code, equal codes as they stand."""
-    assert kernels.counted_order(np.array(codes, dtype=np.int64), 10).tolist() == sorted(
-        range(len(codes)), key=codes.__getitem__
-    )
+def test_rows_are_brought_into_the_order_of_their_entries(codes):
+    """As a stable sort does, those of one entry as they stand."""
+    rows = np.arange(len(codes)) * 7
+    entries, of = kernels.by_entry(np.array(codes, dtype=np.int64), rows, 10)
+    assert entries.tolist() == sorted(codes)
+    assert of.tolist() == sorted(rows.tolist(), key=lambda row: codes[row // 7])
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.data())

@@ -414,8 +414,7 @@ def _move(
     entry_of_invented = np.repeat(np.arange(len(invented)), invented)
     entries = np.concatenate([signatures.entry_of_row[s_cap], entered, entry_of_invented])
     source = np.concatenate([s_cap, s_minus, np.full(len(entry_of_invented), -1, dtype=np.int64)])
-    order = kernels.counted_order(entries, len(signatures.values))
-    return entries[order], source[order]
+    return kernels.by_entry(entries, source, len(signatures.values))
 
 
 def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata) -> Ints:

@@ -352,17 +352,19 @@ def take(
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def counted_order(codes: Ints, n_codes: int) -> Ints:
-    """The stable order of ``codes`` (p,), whole numbers from 0 to ``n_codes - 1``, by counting
-    them; shape (p,).
+def by_entry(entries: Ints, rows: Ints, n_entries: int) -> tuple[Ints, Ints]:
+    """``entries`` (p,), whole numbers from 0 to ``n_entries - 1``, in ascending order, and the
+    ``rows`` (p,) of each, those of one entry as they stand.
     """
-    place = np.zeros(n_codes + 1, dtype=np.int64)
-    for code in codes:
-        place[code + 1] += 1
-    for code in range(1, n_codes + 1):
-        place[code] += place[code - 1]
-    order = np.empty(len(codes), dtype=np.int64)
-    for slot in range(len(codes)):
-        order[place[codes[slot]]] = slot
-        place[codes[slot]] += 1
-    return order
+    place = np.zeros(n_entries + 1, dtype=np.int64)
+    for entry in entries:
+        place[entry + 1] += 1
+    for entry in range(1, n_entries + 1):
+        place[entry] += place[entry - 1]
+    ordered, of = np.empty_like(entries), np.empty_like(rows)
+    for entry in range(n_entries):
+        ordered[place[entry] : place[entry + 1]] = entry
+    for i in range(len(entries)):
+        of[place[entries[i]]] = rows[i]
+        place[entries[i]] += 1
+    return ordered, of
