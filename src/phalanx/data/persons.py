@@ -18,6 +18,8 @@ from phalanx.errors import SourceError
 _BLOCK = 16
 _INLINE = 12
 """Texts of so many bytes lie beside their lengths."""
+_AT_ONCE = 1 << 16
+"""So many identifiers are hashed together, whose blocks stay in the processor's memory."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +39,16 @@ class PersonKey:
         """Person keys as 16-byte binary, same length; SourceError where an identifier is missing,
         empty or not text or integer.
         """
-        data, lengths = _padded(_canonical(identifiers))
+        named = _canonical(identifiers)
+        keys = np.empty((len(named), _BLOCK), dtype=np.uint8)
+        for begin in range(0, len(named), _AT_ONCE):
+            some = named[begin : begin + _AT_ONCE].cast(pl.String)
+            keys[begin : begin + len(some)] = self._hashed(some)
+        return _binary(identifiers.name, keys)
+
+    def _hashed(self, text: pl.Series) -> npt.NDArray[np.uint8]:
+        """The bytes of the person keys of canonical texts (n,), shape (n, 16)."""
+        data, lengths = _padded(text)
         state = np.zeros((len(lengths), _BLOCK), dtype=np.uint8)
         state[:, :8] = lengths.astype(">u8").view(np.uint8).reshape(-1, 8)
         state = self._encrypt(state)
@@ -48,7 +59,7 @@ class PersonKey:
                 state = self._encrypt(state ^ block)
             else:
                 state[live] = self._encrypt(state[live] ^ block[live])
-        return _binary(identifiers.name, state)
+        return state
 
     def _encrypt(self, blocks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         out = bytearray(blocks.nbytes + _BLOCK - 1)  # the cipher wants room for one block more
@@ -97,6 +108,7 @@ def _binary(name: str, state: npt.NDArray[np.uint8]) -> pl.Series:
 
 
 def _canonical(identifiers: pl.Series) -> pl.Series:
+    """Identifiers that may be, whole numbers as they are and others as canonical text."""
     name = identifiers.name
     if missing := identifiers.null_count():
         raise SourceError(
@@ -110,9 +122,9 @@ def _canonical(identifiers: pl.Series) -> pl.Series:
             f"identifier column {name!r} is {identifiers.dtype}, and a person is named by text or a"
             " whole number; convert it at the source."
         )
-    text = identifiers.cast(pl.String)
     if identifiers.dtype.is_integer():
-        return text
+        return identifiers
+    text = identifiers.cast(pl.String)
     if text.str.len_bytes().sum() > text.str.len_chars().sum():  # plain ASCII is normal already
         text = text.str.normalize("NFC")
     if empty := int((text == "").sum()):
