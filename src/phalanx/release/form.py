@@ -51,6 +51,8 @@ class RandomOrder(NamedTuple):
     """The columns whose order within a group is random."""
     numbered: Sequence[str]
     """The columns by whose values groups are not numbered."""
+    alike: Sequence[str] = ()
+    """Those of them in which all rows of a group are alike, as the check of a sound form finds."""
 
 
 class SortedCounts(NamedTuple):

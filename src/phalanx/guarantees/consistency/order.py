@@ -76,7 +76,7 @@ class PartOrder:
         """
         ends = {
             f"{end} {name!r}": getattr(table[name], how)()
-            for table, _, _ in form.in_random_order()
+            for table, *_ in form.in_random_order()
             for name in table.columns
             if name != form.id_column
             for end, how in (("least", "min"), ("greatest", "max"))
@@ -167,7 +167,7 @@ def _declared_faults(form: Form) -> Iterator[str]:
 
 def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
     """What chance orders: values within groups, and what groups are by their numbers."""
-    for table, within, ordered in form.in_random_order():
+    for table, within, ordered, alike in form.in_random_order():
         if not table.height:
             return
         ids = (
@@ -191,9 +191,12 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
         if form.id_column:
             yield _asked("groups are numbered by their size", sizes.astype(np.float64))
             for name in ordered:
-                own, begin = (
-                    (ranks[name], starts) if name in ranks else _ranks_of_runs(table[name], starts)
-                )
+                if name in ranks:
+                    own, begin = ranks[name], starts
+                elif name in alike:
+                    own, begin = _rank(table[name].gather(starts)), np.arange(len(starts))
+                else:
+                    own, begin = _ranks_of_runs(table[name], starts)
                 for what, statistic in (
                     ("least", np.minimum.reduceat(own, begin)),
                     ("greatest", np.maximum.reduceat(own, begin)),

@@ -16,6 +16,6 @@ def begins(values: pl.Series) -> Bools:
         different = np.ones(len(numbers), dtype=np.bool_)
         np.not_equal(numbers[1:], numbers[:-1], out=different[1:])
         return different
-    different = values.ne_missing(values.shift()).to_numpy().copy()
-    different[:1] = True
+    different = np.ones(len(values), dtype=np.bool_)
+    different[1:] = values[1:].ne_missing(values[:-1]).to_numpy()
     return different

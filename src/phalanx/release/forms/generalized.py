@@ -116,6 +116,7 @@ class Generalized(Form):
             self.table,
             [c for a in own for c in a.columns],
             self.table.columns[1:],
+            [c for a in self.attribute("quasi") for c in a.columns],
         )
 
     def in_sorted_order(self) -> Iterator[SortedCounts]:
