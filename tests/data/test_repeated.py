@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.data.persons import PersonKey
-from phalanx.data.repeated import Repeated, _in_a_row, _repeated, halves, repeated
+from phalanx.data.repeated import (
+    Repeated,
+    _in_a_row,
+    _laid,
+    _repeated,
+    are_keys,
+    halves,
+    repeated,
+)
 from phalanx.errors import SourceError
 
 
@@ -66,4 +74,21 @@ def test_halves_are_the_bytes_of_the_keys(monkeypatch, of, in_a_row, at_once):
     monkeypatch.setattr("phalanx.data.repeated._AT_ONCE", at_once)
     keys = of(PersonKey(bytes(32)).hash(pl.Series("who", range(20))))
     assert [half.tobytes() for half in halves(keys)] == keys.to_list()
-    assert (_in_a_row(keys.rechunk()) is not None) == in_a_row
+    laid = _laid(keys.rechunk())
+    assert (laid is not None and _in_a_row(laid[0][:, 3])) == in_a_row
+    assert are_keys(keys)
+
+
+@pytest.mark.parametrize("long", [13, 15, 17, 32])
+def test_what_is_longer_or_shorter_is_no_key(long):
+    """Also where all bytes lie in one place, as those of keys do."""
+    keys = pl.Series([bytes(16), bytes(16), bytes(long)], dtype=pl.Binary)
+    assert are_keys(keys[:2]) and not are_keys(keys)
+    assert repeated(keys) == 1
+
+
+def test_keys_that_lie_between_others_are_read_where_they_do():
+    """Bytes of other lengths between them, so that they are no number of keys apart."""
+    keys = pl.Series([bytes([1]) * 16, bytes(17), bytes([2]) * 16, bytes([3]) * 16])
+    some = keys.gather([3, 0, 2])
+    assert [half.tobytes() for half in halves(some)] == some.to_list()

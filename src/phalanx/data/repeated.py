@@ -113,40 +113,59 @@ def repeated(persons: pl.Series) -> int:
 
 def are_keys(persons: pl.Series) -> bool:
     """Whether ``persons`` (n,) are all keyed hashes, and none is missing."""
-    return not persons.null_count() and bool((persons.bin.size() == _KEY).all())
+    if persons.null_count():
+        return False
+    laid = _laid(persons.rechunk())
+    lengths = persons.bin.size().to_numpy() if laid is None else laid[0][:, 0]
+    return bool((lengths == _KEY).all())
 
 
 def halves(persons: pl.Series) -> NDArray[np.uint64]:
     """Keyed hashes as numbers, shape (n, 2); where they lie one behind the other, no copy."""
     one = persons.rechunk()
-    content, start = _in_a_row(one), 0
-    if content is None:
-        hashes = one.to_arrow(compat_level=pl.CompatLevel.oldest())
-        first, content = hashes.buffers()[1:]
-        start = np.frombuffer(first, dtype=np.int64)[hashes.offset] if len(hashes) else 0
-    keys = np.frombuffer(
-        content or b"", dtype=np.uint8, count=_KEY * len(persons), offset=int(start)
-    )
-    return keys.view(np.uint64).reshape(-1, 2)
+    if (laid := _laid(one)) is not None:
+        at, content = laid[0][:, 3], laid[1]
+        if _in_a_row(at):
+            return _numbers(content[at[0] : at[0] + _KEY * len(at)])
+        first = int(at.min())
+        if not ((at - first) % _KEY).any():
+            keys, taken = _numbers(content[first:]), np.empty((len(at), 2), dtype=np.uint64)
+            for begin in range(0, len(at), _AT_ONCE):
+                some = slice(begin, begin + _AT_ONCE)
+                keys.take((at[some] - first) // _KEY, axis=0, out=taken[some], mode="clip")
+            return taken
+    hashes = one.to_arrow(compat_level=pl.CompatLevel.oldest())
+    offsets, content = hashes.buffers()[1:]
+    start = int(np.frombuffer(offsets, dtype=np.int64)[hashes.offset]) if len(hashes) else 0
+    return _numbers(np.frombuffer(content or b"", dtype=np.uint8)[start:][: _KEY * len(persons)])
 
 
-def _in_a_row(persons: pl.Series) -> memoryview | None:
-    """The bytes of keyed hashes in one chunk that lie one behind the other, as when they were made;
-    else None.
+def _numbers(content: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Bytes as the halves of keyed hashes, as many as there are, shape (n, 2)."""
+    return content[: len(content) // _KEY * _KEY].view(np.uint64).reshape(-1, 2)
+
+
+def _laid(persons: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.uint8]] | None:
+    """Of hashes in one chunk whose bytes are in one place: for each its length, its beginning, which
+    place it is and where it lies there, shape (n, 4), and all bytes; else None.
     """
     hashes = persons.to_arrow(compat_level=pl.CompatLevel.newest())
     if str(hashes.type) != "binary_view" or len(hashes.buffers()) != _SINGLE or not len(hashes):
         return None
     _, views, content = hashes.buffers()
-    # of each: its length, its beginning, which of the buffers it lies in, and where
-    at = np.frombuffer(views, dtype=np.uint32).reshape(-1, 4)[hashes.offset :][: len(hashes), 3]
+    laid = np.frombuffer(views, dtype=np.uint32).reshape(-1, 4)[hashes.offset :][: len(hashes)]
+    return laid, np.frombuffer(content, dtype=np.uint8)
+
+
+def _in_a_row(at: NDArray[np.uint32]) -> bool:
+    """Whether hashes lie one behind the other, as when they were made, by where each does."""
     first = int(at[0])
     for begin in range(0, len(at), _AT_ONCE):
         some = at[begin : begin + _AT_ONCE]
         expected = np.arange(len(some), dtype=np.int64) * _KEY + (first + begin * _KEY)
         if not np.array_equal(some, expected):
-            return None
-    return memoryview(content)[first : first + _KEY * len(at)]
+            return False
+    return True
 
 
 def file_numbers(keys: NDArray[np.uint64], files: int) -> Ints:

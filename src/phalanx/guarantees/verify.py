@@ -7,6 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+import polars as pl
+
+from phalanx.data.standing import rows_of
 from phalanx.guarantees import stated
 from phalanx.guarantees.base import Followed, Guarantee, Verdict
 from phalanx.guarantees.consistency import check as consistency
@@ -241,17 +245,12 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict
     if mapping is None:
         verdict = coverage.check(release, microdata, hides_values=truth.suppresses(release))
         return [] if verdict is None else [verdict]
-    persons = microdata.persons.to_frame("person")
-    groups = persons.join(mapping, on="person", how="left", maintain_order="left")[
-        "group"
-    ].fill_null(0)
-    without_a_row = mapping.join(persons, on="person", how="anti")["group"]
-    verdict = truth.check(
-        release,
-        microdata,
-        groups.to_numpy().astype("int64"),
-        registered=without_a_row.to_numpy().astype("int64"),
-    )
+    rows = rows_of(microdata.persons, mapping["person"])
+    of_person = mapping["group"].cast(pl.Int64).fill_null(0).to_numpy()
+    groups = np.append(of_person, 0)[rows]
+    has_a_row = np.zeros(mapping.height, dtype=np.bool_)
+    has_a_row[rows[rows >= 0]] = True
+    verdict = truth.check(release, microdata, groups, registered=of_person[~has_a_row])
     return [
         verdict,
         *(

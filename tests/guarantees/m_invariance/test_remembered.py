@@ -5,14 +5,12 @@ every way for the memory to lie.
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guarantees.m_invariance.test_guarantee import mapping_of, microdata_of, persons, release_of
-from phalanx.guarantees.m_invariance import remembered as module
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
@@ -219,26 +217,3 @@ def test_as_strict_as_the_whole_series(dice):
         assert verdict == all(v.holds for v in by_memory if "signatures" in v.name)
         if not verdict:
             return
-
-
-@pytest.mark.parametrize("at_once", [4, 64])
-@pytest.mark.parametrize("moved", [False, True])
-def test_many_persons_are_looked_at_some_at_a_time(monkeypatch, at_once, moved):
-    """Who moved, who is a stranger and who is absent is the same, however many are looked at."""
-    rng = np.random.default_rng(at_once)
-    names = [f"p{i}" for i in range(300)]
-    known = pl.DataFrame({"person": persons(names[:250]), "signature": rng.integers(0, 9, 250)})
-    hosts = pl.concat(
-        [known, pl.DataFrame({"person": persons(names[250:]), "signature": 1})],
-        how="vertical_relaxed",
-    )
-    hosts = hosts.sample(200, shuffle=True, seed=3).with_row_index("group")
-    if moved:
-        hosts = hosts.with_columns(
-            signature=pl.when(pl.int_range(pl.len()) % 7 == 0).then(99).otherwise("signature")
-        )
-    whole, is_published = module.beside(hosts, known)
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    some, of_some = module.beside(hosts, known)
-    assert (is_published == of_some).all() and 0 < is_published.sum() < len(known)
-    assert sorted(some.rows()) == sorted(whole.rows()) and some.height > 30 * moved

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Integers, Ints
+from phalanx.data.standing import rows_of
 from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
@@ -79,7 +80,7 @@ class Exposed:
         """
         cells = Cells.of([release], protects)
         row, where = cells.hosts(0, mapping)
-        whose = _places(mapping["person"].gather(row), after.persons)
+        whose = rows_of(mapping["person"].gather(row), after.persons)
         named = np.bincount(whose[whose != _NONE], minlength=len(after.persons))
         # An entry for every row of the mapping, and for every other person whom the series knows.
         others = np.flatnonzero(named == 0)
@@ -326,14 +327,6 @@ def succession_faults(before: Exposures, after: Exposures) -> Iterator[str]:
         before.values, check_names=False
     ):
         yield "values that were carried before are lost or in other places"
-
-
-def _places(persons: pl.Series, known: pl.Series) -> Ints:
-    """The place of each person among those who are known, _NONE for one who is not."""
-    lookup = pl.DataFrame({"person": known, "place": np.arange(len(known), dtype=np.int64)})
-    asked = persons.alias("person").to_frame()
-    places = asked.join(lookup, on="person", how="left", maintain_order="left")["place"]
-    return places.fill_null(_NONE).to_numpy()
 
 
 def _left(before: Ints, n: Ints, n_s: Ints) -> Ints:

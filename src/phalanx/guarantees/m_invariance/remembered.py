@@ -13,14 +13,12 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools
-from phalanx.data.repeated import are_keys, file_numbers, halves, repeated
+from phalanx.data.repeated import repeated
+from phalanx.data.standing import rows_of
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.release.evidence.signatures import Remembered
 
 _COLUMNS = {"signatures": ("entry", "signature", "value"), "persons": ("person", "entry")}
-
-_AT_ONCE = 1 << 20
-"""So many persons, on average, are looked at together."""
 
 
 def shape_faults(remembered: Remembered, when: str) -> Iterator[str]:
@@ -77,40 +75,22 @@ def beside(hosts: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, Bool
     whether each one who is known is a host.
 
     ``hosts``: (person, signature, group), or (person, value, signature, group) where the promise is
-    per record. Of many, those whose keys begin alike are looked at together, and then the next.
+    per record.
     """
-    many = min(1 + known.height // _AT_ONCE, 256)
-    if many == 1 or not (are_keys(hosts["person"]) and are_keys(known["person"])):
-        return _beside(hosts, known)
-    of_host, of_known = (
-        file_numbers(halves(each["person"]), many).astype(np.uint8) for each in (hosts, known)
+    rows = rows_of(known["person"], hosts["person"])
+    is_host, faithful = rows >= 0, np.zeros(hosts.height, dtype=np.bool_)
+    there, whose = (
+        np.flatnonzero(is_host),
+        [c for c in ("signature", "value") if c in hosts.columns],
     )
-    moved, is_published = [hosts.clear()], np.empty(known.height, dtype=np.bool_)
-    for number in range(many):
-        some = of_known == number
-        strangers, is_published[some] = _beside(
-            hosts.filter(pl.Series(of_host == number)), known.filter(pl.Series(some))
-        )
-        moved.append(strangers)
-    return pl.concat(moved), is_published
-
-
-def _beside(hosts: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, Bools]:
-    if "value" not in hosts.columns and not repeated(known["person"]):
-        now = hosts.select("person", now="signature")
-        met = known.join(now, on="person", how="left", maintain_order="left")
-        # where no person is met twice, and as many are met as there are hosts, all of them are
-        if met.height == known.height and met["now"].count() == hosts.height:
-            moved = met.filter(pl.col("signature") != pl.col("now")).select("person")
-            return (
-                hosts.join(moved, on="person", how="semi") if moved.height else hosts.clear(),
-                met["now"].is_not_null().to_numpy(),
-            )
-    one = ["person", *(c for c in ("value",) if c in hosts.columns), "signature"]
-    return (
-        hosts.join(known, on=one, how="anti", maintain_order="left"),
-        known["person"].is_in(hosts["person"].implode()).fill_null(value=False).to_numpy(),
-    )
+    for name in whose:
+        now, before = hosts[name].to_numpy(), known[name].to_numpy()
+        there = there[now[rows[there]] == before[there]]
+    faithful[rows[there]] = True
+    moved = hosts.filter(pl.Series(~faithful))
+    if moved.height and repeated(hosts["person"]):  # of a host who stands twice, one row was met
+        moved = hosts.join(known, on=["person", *whose], how="anti", maintain_order="left")
+    return moved, is_host
 
 
 def under(remembered: Remembered, signatures: Signatures) -> pl.DataFrame:

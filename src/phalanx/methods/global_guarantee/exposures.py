@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Codes, Floats, Ints, different
+from phalanx.data.standing import rows_of
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy, at_most
@@ -73,15 +74,7 @@ class Statistics:
     @classmethod
     def of(cls, carried: Exposures, persons: pl.Series, names: pl.Series) -> "Statistics":
         """Look all persons up."""
-        lookup = pl.DataFrame(
-            {"person": carried.persons, "place": np.arange(len(carried.persons), dtype=np.int64)}
-        )
-        places = (
-            persons.alias("person")
-            .to_frame()
-            .join(lookup, on="person", how="left", maintain_order="left")["place"]
-        )
-        return cls(carried, places.fill_null(_UNKNOWN).to_numpy(), names)
+        return cls(carried, rows_of(persons, carried.persons), names)
 
     def demands(self, strategy: Strategy) -> Demands:
         """What the rows demand by a strategy, whatever they hold now: who holds a value must not be

@@ -10,6 +10,7 @@ import polars as pl
 
 from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
+from phalanx.data.standing import rows_of
 from phalanx.methods.base import Memory
 from phalanx.methods.m_invariance import kernels
 from phalanx.release.evidence.signatures import PERSONS, SIGNATURES
@@ -62,7 +63,7 @@ class Signatures:
         codes = column.codes.astype(np.int64)
         unset = np.full(microdata.rows, -1, dtype=np.int64)
         table, persons = memory.tables.get(SIGNATURES), memory.tables.get(PERSONS)
-        if table is None or persons is None or table.height == 0:
+        if table is None or persons is None or table.height == 0 or microdata.persons is None:
             none = np.zeros(0, dtype=np.int64)
             unchanged = np.zeros(microdata.rows, dtype=bool)
             return cls(
@@ -95,24 +96,16 @@ class Signatures:
         place_of = np.zeros(int(entries.max()) + 1, dtype=np.int64)
         place_of[entries] = np.arange(len(entries))
         place = place_of[persons["entry"].to_numpy()]
-        records = pl.DataFrame({"person": persons["person"], "place": place, "code": values[place]})
-        rows = pl.DataFrame({"person": microdata.persons, "code": codes})
+        last_row = rows_of(microdata.persons, persons["person"])
         if everyone and per_record:
-            seen = (
-                rows.join(records.unique("person"), on="person", how="left", maintain_order="left")[
-                    "place"
-                ]
-                .is_not_null()
-                .to_numpy()
+            rows = pl.DataFrame({"person": microdata.persons, "code": codes})
+            records = persons.select(
+                "person", pl.Series("code", values[place]), pl.Series("place", place)
             )
-            places = rows.join(records, on=["person", "code"], how="left", maintain_order="left")[
-                "place"
-            ]
-            entry_of_row = places.fill_null(-1).to_numpy()
+            places = rows.join(records, on=["person", "code"], how="left", maintain_order="left")
+            entry_of_row = places["place"].fill_null(-1).to_numpy()
         else:
-            places = _last(rows, records)
-            seen = places.is_not_null().to_numpy()
-            entry_of_row = places.fill_null(-1).to_numpy()
+            entry_of_row = np.append(place, -1)[last_row]
             entry_of_row = np.where(values[entry_of_row] == codes, entry_of_row, -1)
         has_entry = entry_of_row >= 0
         return cls(
@@ -124,7 +117,7 @@ class Signatures:
             entries=entries,
             of_row=np.where(has_entry, np.repeat(np.arange(len(ids)), sizes)[entry_of_row], -1),
             entry_of_row=entry_of_row,
-            changed=seen & ~has_entry,
+            changed=(last_row >= 0) & ~has_entry,
             known=len(ids),
         )
 
@@ -238,15 +231,6 @@ def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
         how="vertical_relaxed",
     )["value"]
     return both.unique(maintain_order=True)
-
-
-def _last(rows: pl.DataFrame, records: pl.DataFrame) -> pl.Series:
-    """The place of the last record of each row's person, shape (n,); null for who has none."""
-    places = rows.join(records, on="person", how="left", maintain_order="left")["place"]
-    if len(places) > rows.height:  # some have several records
-        latest = records.unique("person", keep="last", maintain_order=True)
-        places = rows.join(latest, on="person", how="left", maintain_order="left")["place"]
-    return places
 
 
 def _join_value(table: pl.DataFrame, coded: pl.DataFrame) -> pl.DataFrame:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
+from phalanx.data.standing import rows_of
 
 Tables = Mapping[str, pl.DataFrame]
 """Private tables by name, which the package of a method and its guarantee alone understands."""
@@ -68,10 +70,6 @@ class Evidence:
         microdata, mapping = self.microdata.get(number), self.groups.get(number)
         if microdata is None or microdata.persons is None or mapping is None:
             return None
-        persons = microdata.persons.to_frame("person")
-        return (
-            persons.join(mapping, on="person", how="left", maintain_order="left")["group"]
-            .fill_null(0)
-            .to_numpy()
-            .astype("int64")
-        )
+        rows = rows_of(microdata.persons, mapping["person"])
+        groups = mapping["group"].cast(pl.Int64).fill_null(0).to_numpy()
+        return np.append(groups, 0)[rows]
