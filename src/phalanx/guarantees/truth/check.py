@@ -19,11 +19,10 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency import perturbed, recoded
 from phalanx.guarantees.global_guarantee import NAME as GLOBAL
 from phalanx.guarantees.truth import buckets as bucket_truth
-from phalanx.guarantees.truth.coverage import loose_ends
 from phalanx.guarantees.truth.weights import wrong_means
-from phalanx.guarantees.views.boxes import box_ends
+from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
-from phalanx.guarantees.views.members import place
+from phalanx.guarantees.views.members import group_by_group, place
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
@@ -66,9 +65,12 @@ def check(
     if strangers := int((~there).sum()):
         note = f"{strangers} row(s) are said to stand in groups that are not published"
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
-    boxes = box_ends(microdata, release.generalized)
-    outside = _outside(release, microdata, boxes, published, at)
-    wrong, remarks = _registry(release, of_release, microdata, boxes, registered)
+    published, at = group_by_group(published, at)
+    boxes = ends_of(microdata, release.generalized)
+    outside, loose = unfitting(microdata, boxes, published, at)
+    if not _is_tight(release) or of_release.registered.any():
+        loose = 0  # intervals of registered persons may be wider than rows show
+    wrong, remarks = _registry(of_release, microdata, boxes, registered)
     suppressed, invented = (
         (0, 0)
         if shown is None or shown is microdata or of_release.values is None
@@ -83,7 +85,6 @@ def check(
             np.bincount(at, minlength=len(of_release)) != of_release.sizes - of_release.counterfeits
         ).sum()
     )
-    loose = _loose(release, microdata, of_release, published, at)
     note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (
         f"; {suppressed} show it not or in part" if suppressed else ""
     )
@@ -147,35 +148,17 @@ _BY_KIND: Final[Mapping[str, Callable[[Any, Microdata, Ints, int], Verdict]]] = 
 }
 
 
-def _loose(release: Release, microdata: Microdata, of_release: Groups, rows: Ints, at: Ints) -> int:
-    """How many groups have an interval that is not tight where the manifest says so; those of
-    registered persons may be wider than rows show.
+def _is_tight(release: Release) -> bool:
+    """Whether a release says that its intervals end at values of persons; a form without a manifest
+    says nothing.
     """
-    if (
-        not isinstance(release, Release)
-        or release.manifest.boxes != "tight"
-        or of_release.registered.any()
-    ):
-        return 0
-    return loose_ends(release.generalized, microdata, rows, at)
-
-
-def _outside(
-    release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], rows: Ints, at: Ints
-) -> int:
-    """How many rows lie outside the box of the group at their place."""
-    outside = np.zeros(len(rows), dtype=bool)
-    for attribute, (low, high) in zip(release.form.attribute("quasi"), boxes, strict=True):
-        codes = microdata.columns[attribute.name].codes[rows]
-        outside |= (codes < low[at]) | (codes > high[at])
-    return int(outside.sum())
+    return isinstance(release, Release) and release.manifest.boxes == "tight"
 
 
 def _registry(
-    release: Release,
     of_release: Groups,
     microdata: Microdata,
-    boxes: Sequence[tuple[Ints, Ints]],
+    boxes: Sequence[Ends],
     registered: Ints | None,
 ) -> tuple[int, str]:
     """How much of what is published about registered persons is not so, and in words."""
@@ -184,7 +167,8 @@ def _registry(
     at, here = place(of_release, pl.Series(named[listed]))
     outside = int((~here).sum())
     if microdata.registry is not None:
-        outside += _outside(release, microdata.registry, boxes, listed[here], at[here])
+        persons = group_by_group(listed[here], at[here])
+        outside += unfitting(microdata.registry, boxes, *persons)[0]
     other = int((np.bincount(at[here], minlength=len(of_release)) != of_release.registered).sum())
     if outside + other:
         return (
@@ -232,7 +216,9 @@ def _members(text: Any) -> set[str]:
 
 
 def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> int:
-    """How many values of persons their groups lack, each counted as often as it is lacking."""
+    """How many values of persons, group by group, their groups lack, each counted as often as it is
+    lacking.
+    """
     if shown.values is None:
         return 0
     column = microdata.sensitive
@@ -248,7 +234,7 @@ def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> 
     lacking, many = 0, 1 + len(at) // _AT_ONCE
     bounds = np.linspace(0, len(shown), many + 1).astype(np.int64)
     for low, high in pairwise(bounds):  # some groups at a time
-        some = np.flatnonzero((at >= low) & (at < high)) if many > 1 else np.arange(len(at))
+        some = slice(*np.searchsorted(at, [low, high]).tolist())
         value = value_of[column.codes[published[some]]]
         unknown = value < 0  # nowhere in the release, so in no group
         first, last = np.searchsorted(shown.cell_group, [low, high])

@@ -20,12 +20,13 @@ from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.truth.weights import sum_is_off, wrong_means
-from phalanx.guarantees.views.boxes import box_ends
-from phalanx.guarantees.views.groups import Groups, a_row_of_each
+from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
+from phalanx.guarantees.views.groups import Groups
+from phalanx.guarantees.views.members import group_by_group
 from phalanx.guarantees.views.sliced import View
 from phalanx.release.folder import Release
 from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.generalized import GROUP, Generalized
+from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
 
@@ -154,33 +155,6 @@ def _suppressed(absent: int) -> str:
     return f"{absent} of them suppressed" if absent else "none of them suppressed"
 
 
-def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints) -> int:
-    """How many groups have an interval with an end that is no value of their persons; ``persons``
-    (p,) are rows, ``at`` (p,) the place of their group.
-    """
-    a_row = a_row_of_each(form.table[GROUP])
-    groups = len(a_row)
-    loose = np.zeros(groups, dtype=bool)
-    for attribute in form.attribute("quasi"):
-        column = microdata.columns[attribute.name]
-        codes = column.codes[persons]
-        low = np.full(groups, len(column.domain), dtype=codes.dtype)
-        high = np.full(groups, -1, dtype=codes.dtype)
-        np.minimum.at(low, at, codes)
-        np.maximum.at(high, at, codes)
-        has_end = high >= 0
-        for name, ends in zip(attribute.columns[-2:], (low, high), strict=True):
-            both = pl.concat(
-                [
-                    form.table[name].gather(a_row).to_frame("a"),
-                    column.domain.values.gather(np.where(has_end, ends, 0)).to_frame("a"),
-                ],
-                how="vertical_relaxed",
-            )
-            loose |= has_end & both["a"][:groups].ne_missing(both["a"][groups:]).to_numpy()
-    return int(loose.sum())
-
-
 @dataclass(frozen=True, eq=False)
 class _Fits:
     """Pairs of kinds of persons (equal in quasi-identifiers and value) and the groups that they may
@@ -190,6 +164,7 @@ class _Fits:
     form: Generalized
     microdata: Microdata
     groups: Groups
+    boxes: Sequence[Ends]
     kind: Ints
     at: Ints
     """Shape (p,), pairs: the kind, and the place of the group."""
@@ -206,7 +181,7 @@ class _Fits:
 
     @classmethod
     def of(cls, form: Generalized, microdata: Microdata, *, hides_values: bool) -> "_Fits":
-        groups, boxes = Groups.of(form), box_ends(microdata, form)
+        groups, boxes = Groups.of(form), ends_of(microdata, form)
         by_value = groups.values is not None and not (hides_values and groups.of_sets)
         own = _own_values(groups, microdata) if by_value else np.zeros(microdata.rows, np.int64)
         codes = np.stack(
@@ -234,7 +209,7 @@ class _Fits:
                 if by_value
                 else np.ones((len(part), len(groups)), dtype=bool)
             )
-            for i, (low, high) in enumerate(boxes):
+            for i, (_, low, high, _) in enumerate(boxes):
                 inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
             kind, at = np.nonzero(inside)
             pairs.append((kind + start, at))
@@ -247,6 +222,7 @@ class _Fits:
             form,
             microdata,
             groups,
+            boxes,
             kind,
             at,
             kinds[:, -1],
@@ -298,15 +274,13 @@ class _Fits:
             ).astype(np.int64)
             if crowded := int(np.maximum(0, must - needed).sum()):
                 yield f"{crowded} person(s) fit one group alone, which has no row for them"
-        if (
-            tight
-            and not self.groups.registered.any()
-            and (loose := loose_ends(self.form, self.microdata, self.example[self.kind], self.at))
-        ):
-            yield (
-                f"{loose} group(s) have an interval with an end that is no person's value, and the"
-                " manifest says that boxes are tight"
-            )
+        if tight and not self.groups.registered.any():
+            persons = group_by_group(self.example[self.kind], self.at)
+            if loose := unfitting(self.microdata, self.boxes, *persons)[1]:
+                yield (
+                    f"{loose} group(s) have an interval with an end that is no person's value, and"
+                    " the manifest says that boxes are tight"
+                )
 
     def weight_faults(self) -> Iterator[str]:
         """Groups whose weight is not the mean of their rows', as far as it shows who these are:

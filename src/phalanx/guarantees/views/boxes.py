@@ -3,7 +3,8 @@
 leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1).
 """
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,34 +48,77 @@ def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
     return sets[whose.ravel()]
 
 
+class Ends(NamedTuple):
+    """The intervals of all groups on one attribute, in codes of the microdata's domain."""
+
+    name: str
+    low: Ints
+    """The first code that lies within each, shape (g,)."""
+    high: Ints
+    """The last one, shape (g,)."""
+    are_values: Bools
+    """Whether both ends are values of the domain, shape (g,)."""
+
+
+def ends_of(microdata: Microdata, form: Generalized) -> list[Ends]:
+    """The intervals of every quasi-identifier."""
+    a_row = a_row_of_each(form.table[GROUP])
+    return [
+        Ends(
+            a.name,
+            *_ends(
+                microdata.columns[a.name].domain,
+                *(form.table[c].gather(a_row) for c in a.columns[-2:]),
+            ),
+        )
+        for a in form.attribute("quasi")
+    ]
+
+
 def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]:
     """Per quasi-identifier the first and last code of the microdata's domain that every group's
     interval contains, each of shape (g,).
     """
-    a_row = a_row_of_each(form.table[GROUP])
-    return [
-        codes_of_ends(
-            microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])
-        )
-        for a in form.attribute("quasi")
-    ]
+    return [(ends.low, ends.high) for ends in ends_of(microdata, form)]
+
+
+def unfitting(microdata: Microdata, boxes: Sequence[Ends], rows: Ints, at: Ints) -> tuple[int, int]:
+    """How many of ``rows`` (p,), group by group, lie outside the box of the group at their place
+    ``at`` (p,); and how many groups of theirs have an interval with an end that is no value of
+    their rows.
+    """
+    begin = np.flatnonzero(np.diff(at, prepend=-1))
+    hosts, outside = at[begin], np.zeros(len(rows), dtype=bool)
+    loose = np.zeros(len(begin), dtype=bool)
+    for name, low, high, are_values in boxes:
+        codes = microdata.columns[name].codes[rows]
+        least, greatest = np.minimum.reduceat(codes, begin), np.maximum.reduceat(codes, begin)
+        first, last = low[hosts], high[hosts]
+        loose |= (least != first) | (greatest != last) | ~are_values[hosts]
+        if ((least < first) | (greatest > last)).any():
+            outside |= (codes < low[at]) | (codes > high[at])
+    return int(outside.sum()), int(loose.sum())
 
 
 def codes_of_ends(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints]:
     """The first and last code of a domain that lie within each interval; where a single value is
     not in the domain, the first is above the last.
     """
+    return _ends(domain, low, high)[:2]
+
+
+def _ends(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints, Bools]:
+    """The same, and whether both ends are values of the domain."""
     first = int(domain.has_missing)
     present = domain.values[first:]
-    below, _ = _places(domain, present, low)
-    _, upto = _places(domain, present, high)
-    low_code = np.where(
-        low.is_null().to_numpy(), 0, np.where(below == _NOWHERE, _NOWHERE, below + first)
-    )
-    high_code = np.where(
-        high.is_null().to_numpy(), first - 1, np.where(upto == _NOWHERE, -1, upto + first - 1)
-    )
-    return low_code.astype(np.int64), high_code.astype(np.int64)
+    below, upto_low = _places(domain, present, low)
+    below_high, upto = _places(domain, present, high)
+    no_low, no_high = low.is_null().to_numpy(), high.is_null().to_numpy()
+    low_code = np.where(no_low, 0, np.where(below == _NOWHERE, _NOWHERE, below + first))
+    high_code = np.where(no_high, first - 1, np.where(upto == _NOWHERE, -1, upto + first - 1))
+    are_values = np.where(no_low, domain.has_missing, below < upto_low)
+    are_values &= np.where(no_high, domain.has_missing, below_high < upto)
+    return low_code.astype(np.int64), high_code.astype(np.int64), are_values
 
 
 def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:

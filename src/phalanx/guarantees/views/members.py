@@ -44,6 +44,17 @@ def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
     return place, (ids[place] == wanted) & (wanted > 0)
 
 
+def group_by_group(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
+    """``rows`` (p,) and the places of their groups ``at`` (p,), in the order of these; rows of one
+    group as they stand. Each place is sorted with that of its row in its lowest bits.
+    """
+    bits = np.uint64(len(rows).bit_length())
+    packed = (at.astype(np.uint64) << bits) | np.arange(len(rows), dtype=np.uint64)
+    packed.sort()
+    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
+    return rows[order], (packed >> bits).astype(np.int64)
+
+
 def counted_faults(release: Release) -> Iterator[str]:
     """Counts of counterfeits and of registered persons that are no counts, or that would make a
     group another size than it can be.
