@@ -180,7 +180,7 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
         for name in within:
             yield _asked(
                 f"{where} stand in the order of {name!r}",
-                ranks[name].astype(np.float64),
+                ranks[name],
                 starts,
                 sizes,
             )
@@ -189,7 +189,7 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
                 *_learned(ranks[name], starts, sizes),
             )
         if form.id_column:
-            yield _asked("groups are numbered by their size", sizes.astype(np.float64))
+            yield _asked("groups are numbered by their size", sizes)
             for name in ordered:
                 if name in ranks:
                     own, begin = ranks[name], starts
@@ -203,7 +203,7 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
                 ):
                     yield _asked(
                         f"groups are numbered in the order of their {what} {name!r}",
-                        statistic.astype(np.float64),
+                        statistic,
                     )
     if original is not None:
         yield _asked(
@@ -238,16 +238,19 @@ def _rank(values: pl.Series) -> Ints:
 
 
 def _asked(
-    what: str, scores: Floats, starts: Ints | None = None, sizes: Ints | None = None
+    what: str, scores: Floats | Ints, starts: Ints | None = None, sizes: Ints | None = None
 ) -> _Test:
     """How many pairs of rows differ in their scores, and how many of these ascend; pairs are half a
     group apart. A score that is none is of no pair.
     """
     starts = np.zeros(1, np.int64) if starts is None else starts
     sizes = np.array([len(scores)]) if sizes is None else sizes
-    half = np.repeat(sizes // 2, sizes)
-    first = np.flatnonzero(np.arange(len(scores)) - np.repeat(starts, sizes) < half)
-    ahead = scores[first + half[first]] - scores[first]
+    half = sizes // 2
+    first = np.repeat(starts - np.cumsum(half) + half, half)
+    first += np.arange(len(first))
+    ahead = -scores[first]
+    first += np.repeat(half, half)
+    ahead += scores[first]
     return what, int((np.abs(ahead) > 0).sum()), int((ahead > 0).sum())
 
 

@@ -49,10 +49,13 @@ def group_by_group(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
     group as they stand. Each place is sorted with that of its row in its lowest bits.
     """
     bits = np.uint64(len(rows).bit_length())
-    packed = (at.astype(np.uint64) << bits) | np.arange(len(rows), dtype=np.uint64)
+    packed = at.astype(np.uint64)
+    packed <<= bits
+    packed |= np.arange(len(rows), dtype=np.uint64)
     packed.sort()
-    order = (packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)
-    return rows[order], (packed >> bits).astype(np.int64)
+    ordered = rows[(packed & ((np.uint64(1) << bits) - np.uint64(1))).view(np.int64)]
+    packed >>= bits
+    return ordered, packed.view(np.int64)
 
 
 def counted_faults(release: Release) -> Iterator[str]:

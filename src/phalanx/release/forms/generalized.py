@@ -294,9 +294,13 @@ def by_group(ids: Ints) -> Ints:
     plain integers are sorted.
     """
     bits = np.uint64(max(1, len(ids).bit_length()))
-    packed = (ids.astype(np.uint64) << bits) | np.arange(len(ids), dtype=np.uint64)
+    packed = ids.astype(np.uint64)
+    packed <<= bits
+    packed |= np.arange(len(ids), dtype=np.uint64)
     packed.sort()
-    return (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
+    packed &= (np.uint64(1) << bits) - np.uint64(1)
+    order: Ints = packed.view(np.int64)
+    return order
 
 
 def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
