@@ -17,8 +17,14 @@ MOST_ROWS: Final = 1_000
 """A larger release is not attacked for its report. The limit is on published rows, which anyone
 knows, so that no time and no silence follows the values.
 """
-_SAMPLE: Final = 2000
-"""So many persons are attacked, drawn at random, where there are more."""
+_JUDGED: Final = 2000
+"""By so many persons, drawn at random, an adversary is judged of which a plan allows only so much."""
+_SHOWN: Final = 500
+"""So many are attacked where it is only said what an adversary finds, so that it costs no more than
+the method.
+"""
+_STATES: Final = 1 << 20
+"""So many states are gone through then."""
 
 
 def disclosed(
@@ -29,21 +35,22 @@ def disclosed(
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
     omniscient adversary attacks all persons where ``bounds`` are about it, as its persons are drawn
-    by groups and tell less than as many drawn by themselves; elsewhere its work has a budget.
+    by groups and tell less than as many drawn by themselves; elsewhere its work has a budget. Of the
+    others more persons are drawn where ``bounds`` are about them.
     """
     if not release.form.is_drawn:
         return []
     from phalanx.adversaries.records.informed import Informed  # which other releases do not need
     from phalanx.adversaries.records.linkage import P_MATCH, Linkage
     from phalanx.adversaries.records.omniscient import Omniscient
-    from phalanx.adversaries.registry import made
 
-    linked = Linkage(sample=_SAMPLE).attack([release], evidence)
+    persons = {name: _JUDGED if name in bounds else _SHOWN for name in ("linkage", "informed")}
+    linked = Linkage(sample=persons["linkage"]).attack([release], evidence)
     best = max((linked.at(p) for p in P_MATCH), key=_identity)
-    omniscient = Omniscient() if "omniscient" in bounds else made("omniscient")
+    omniscient = Omniscient() if "omniscient" in bounds else Omniscient(sample=_SHOWN, work=_STATES)
     return [
         omniscient.attack([release], evidence),
-        Informed(sample=_SAMPLE).attack([release], evidence),
+        Informed(sample=persons["informed"]).attack([release], evidence),
         best,
     ]
 
