@@ -26,7 +26,7 @@ from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Query, comparisons
 from phalanx.estimators.models import Model
 from phalanx.randomness import Randomness
-from phalanx.utility.workloads import workload
+from phalanx.utility.workloads import Rows, workload
 
 
 def table_of(name: str, rows: int, seed: int) -> tuple[pl.DataFrame, list[str], str]:
@@ -119,20 +119,21 @@ def queries(
     value.
     """
     stream = Randomness.seeded(seed).stream("workload")
-    asked = workload(table, quasi, sensitive, 2 * times // 3, stream) + workload(
-        table, quasi, None, times // 3, stream
+    rows = Rows(table)
+    asked = workload(rows, quasi, sensitive, 2 * times // 3, stream) + workload(
+        rows, quasi, None, times // 3, stream
     )
     found = [(query, float(truth)) for query, truth in asked]
     names = numbers(table, quasi)
     for i, (query, _) in enumerate(asked):
         of = names[i % len(names)]
         where = All((*query.where.parts, Comparison(of, "missing", negated=True)))
-        rows = table.filter(true(query.where))[of].drop_nulls()
-        if len(rows) and i % 2 == 0:
+        values = table.filter(true(query.where))[of].drop_nulls()
+        if len(values) and i % 2 == 0:
             found.append(
-                (Query("sum", of, where), float(rows.sum()))
+                (Query("sum", of, where), float(values.sum()))
                 if i % 4 == 0
-                else (Query("mean", of, where), float(rows.mean()))
+                else (Query("mean", of, where), float(values.mean()))
             )
     return found
 

@@ -206,11 +206,8 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
         names: Any = np.array([*regions.line.tree], dtype=object) if kind == "leaf" else points
         missing |= len(names) == 0  # no value is published: nothing says what it could be
         place = np.clip(codes // 2, 0, max(len(names) - 1, 0))
-        texts = [
-            None if gone else str(names[i])
-            for gone, i in zip(missing.tolist(), place.tolist(), strict=True)
-        ]
-        return pl.Series(texts, dtype=pl.String)
+        texts = pl.Series([*map(str, names), None], dtype=pl.String)
+        return texts.gather(np.where(missing, len(names), place))
     least, greatest = regions.least[codes], regions.greatest[codes]
     least, greatest = (
         np.where(np.isfinite(least), least, greatest),

@@ -21,7 +21,7 @@ from phalanx.estimators.view import View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 from phalanx.utility.losses import Bins, Coded, phi2
-from phalanx.utility.workloads import counted, errors, workload
+from phalanx.utility.workloads import Rows, errors, workload
 
 MOST_ROWS: Final = 50_000
 """A larger release is not drawn from for its page; the limit is on published rows alone."""
@@ -246,10 +246,9 @@ def _errors(
     table = original.with_columns(pl.col(texts).cast(pl.String))
     quasi = [a.name for a in release.form.attribute("quasi") if a.name in table.columns]
     target = release.form.sensitive if release.form.sensitive in table.columns else None
-    asked = workload(table, quasi, target, _QUESTIONS, rng.stream("workload"))
-    rows = int(view.real.sum())
-    picked = pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)
-    sample, share = table[picked], rows / table.height
+    rows, published = Rows(table), int(view.real.sum())
+    asked = workload(rows, quasi, target, _QUESTIONS, rng.stream("workload"))
+    picked, share = rng.stream("sample").integers(table.height, published), published / table.height
     of_release = errors(asked, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
-    chance = errors(asked, lambda query: counted(sample, query.where) / share)
+    chance = errors(asked, lambda query: int(rows.true_of(query.where)[picked].sum()) / share)
     return tuple(sorted(map(float, of_release))), tuple(sorted(map(float, chance)))

@@ -19,7 +19,7 @@ from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
-from phalanx.utility.workloads import counted, errors, workload
+from phalanx.utility.workloads import Rows, errors, workload
 
 _DRAWS: Final = 3
 _QUERIES: Final = 100
@@ -281,11 +281,11 @@ def _of_queries(
     names: Mapping[str, Any] = {a.name: a for a in view.attributes if a.type != "set"}
     quasi = [a.name for a in release.form.attribute("quasi")]
     sensitive = release.form.sensitive if release.form.sensitive in names else None
-    queries = workload(_plain(table, names), quasi, sensitive, _QUERIES, rng.stream("workload"))
+    rows, others = Rows(_plain(table, names)), Rows(_plain(sample, names))
+    queries = workload(rows, quasi, sensitive, _QUERIES, rng.stream("workload"))
     share = sample.height / table.height
-    plain = _plain(sample, names)
     lost = errors(queries, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
-    chance = errors(queries, lambda query: counted(plain, query.where) / share)
+    chance = errors(queries, lambda query: int(others.true_of(query.where).sum()) / share)
     meaning_text = (
         f"median relative error of {len(queries)} random"
         f" counts{f' by {sensitive}' if sensitive else ''}"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workloads: counting queries drawn at random, and how far answers are from the truth."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.estimators.conditions import All, Comparison, Condition, Query
 from phalanx.randomness import Stream
 
@@ -15,40 +16,75 @@ _SHARE: Final = 400
 _TRIES: Final = 20
 
 
+class Rows:
+    """The rows of a table, to count those that a workload's conditions are true of: each condition
+    is asked once of each different value.
+    """
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        self.height = table.height
+        self.values = {c.name: c.drop_nulls().unique().sort() for c in table}
+        """The different values of each column, in their order."""
+        self.codes = {c.name: self._coded(c) for c in table}
+        """Which of them each row has, shape (n,), one more than there are for none."""
+
+    def _coded(self, column: pl.Series) -> Ints:
+        values = self.values[column.name]
+        lookup = pl.DataFrame({"value": values, "code": np.arange(len(values))})
+        rows = pl.DataFrame({"value": column})
+        codes = rows.join(lookup, on="value", how="left", maintain_order="left")["code"]
+        return codes.fill_null(len(values)).to_numpy()
+
+    def true_of(self, where: Condition) -> Bools:
+        """The rows that a condition is true of, shape (n,); a missing value fulfils nothing."""
+        true = np.ones(self.height, dtype=np.bool_)
+        for test in where.parts if isinstance(where, All) else (where,):
+            if isinstance(test, Comparison):
+                values = self.values[test.attribute]
+                of_value = _fulfil(values, test).to_numpy()
+                true &= np.append(of_value, False)[self.codes[test.attribute]]
+        return true
+
+
+def _fulfil(values: pl.Series, test: Comparison) -> pl.Series:
+    """Which values fulfil a test."""
+    if test.kind == "in":
+        return values.is_in(pl.Series(test.values, dtype=values.dtype).implode())
+    fulfil: pl.Series = (
+        values >= test.values[0] if test.kind == "below" else values <= test.values[0]
+    )
+    return fulfil
+
+
 def workload(
-    table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None, times: int, stream: Stream
+    rows: Rows, quasi: Sequence[str], sensitive: str | None, times: int, stream: Stream
 ) -> list[tuple[Query, int]]:
     """Queries on one to three quasi-identifiers and the sensitive value, each with the number of
-    rows of the table that it is true of.
+    rows that it is true of.
     """
     queries: list[tuple[Query, int]] = []
-    values = {
-        name: table[name].drop_nulls().unique().sort()
-        for name in (*quasi, *([sensitive] if sensitive else []))
-    }
     for _ in range(times * _TRIES):
         if len(queries) == times:
             break
         order = stream.permutation(len(quasi))[: 1 + int(stream.integers(min(3, len(quasi)), 1)[0])]
         names = [quasi[i] for i in order] + ([sensitive] if sensitive is not None else [])
         tests = [
-            test
-            for name in names
-            if len(values[name])
-            for test in _tests(values[name], table, stream)
+            test for name in names if len(rows.values[name]) for test in _tests(rows, name, stream)
         ]
-        truth = table.select(_all_true(tests)).to_series().sum()
-        if truth * _SHARE >= table.height and truth > 0:
-            queries.append((Query("count", None, All(tuple(tests))), int(truth)))
+        where = All(tuple(tests))
+        truth = int(rows.true_of(where).sum())
+        if truth * _SHARE >= rows.height and truth > 0:
+            queries.append((Query("count", None, where), truth))
     return queries
 
 
-def _tests(values: pl.Series, table: pl.DataFrame, stream: Stream) -> list[Comparison]:
+def _tests(rows: Rows, name: str, stream: Stream) -> list[Comparison]:
     """A range of a number or day between two rows' values, or up to half of all values."""
-    name = values.name
+    values = rows.values[name]
     if (values.dtype.is_numeric() or values.dtype.is_temporal()) and len(values) > 8:
-        present = table[name].drop_nulls()
-        low, high = sorted(present[int(i)] for i in stream.integers(len(present), 2))
+        present = rows.codes[name][rows.codes[name] < len(values)]
+        two = present[stream.integers(len(present), 2)]
+        low, high = (values[int(code)] for code in sorted(two.tolist()))
         return [Comparison(name, "below", (low,), negated=True), Comparison(name, "upto", (high,))]
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
@@ -56,25 +92,6 @@ def _tests(values: pl.Series, table: pl.DataFrame, stream: Stream) -> list[Compa
     return [Comparison(name, "in", tuple(values[int(i)] for i in chosen))]
 
 
-def _all_true(tests: Sequence[Comparison]) -> pl.Expr:
-    of: Mapping[str, Callable[[Comparison], pl.Expr]] = {
-        "in": lambda t: pl.col(t.attribute).is_in(list(t.values)),
-        "below": lambda t: pl.col(t.attribute) >= t.values[0],
-        "upto": lambda t: pl.col(t.attribute) <= t.values[0],
-    }
-    return pl.all_horizontal([of[t.kind](t).fill_null(value=False) for t in tests])
-
-
 def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float]) -> Any:
     """The relative error of each answer, shape (queries,)."""
     return np.array([abs(answer(query) - truth) / truth for query, truth in queries])
-
-
-def counted(table: pl.DataFrame, where: Condition) -> int:
-    """How many rows of a table a workload's condition is true of."""
-    tests = [
-        part
-        for part in (where.parts if isinstance(where, All) else (where,))
-        if isinstance(part, Comparison)
-    ]
-    return int(table.select(_all_true(tests)).to_series().sum())

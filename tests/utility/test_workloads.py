@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counting queries drawn at random, and the truth of each."""
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+from phalanx.randomness import Randomness
+from phalanx.utility.workloads import Rows, workload
+
+TABLE = pl.DataFrame(
+    {
+        "age": [20 + i * 7 % 50 if i % 9 else None for i in range(200)],
+        "day": [date(2020, 1, 1 + i % 28) for i in range(200)],
+        "job": [["clerk", "judge", None, "sailor"][i * 5 % 7 % 4] for i in range(200)],
+        "ill": [["a", "b", "c"][i * i % 11 % 3] for i in range(200)],
+    }
+)
+IS = {
+    "in": lambda value, test: value in test.values,
+    "below": lambda value, test: value >= test.values[0],
+    "upto": lambda value, test: value <= test.values[0],
+}
+
+
+def true_of(row, where):
+    """Row by row, as a reader would count; a missing value fulfils nothing."""
+    return all(
+        row[t.attribute] is not None and IS[t.kind](row[t.attribute], t) for t in where.parts
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_truth_is_that_of_counting_row_by_row(seed):
+    """Of numbers, days and texts, some of them missing; each is of one row in 400 at least."""
+    rows = Rows(TABLE)
+    asked = workload(rows, ["age", "day", "job"], "ill", 20, Randomness.seeded(seed).stream("w"))
+    assert len(asked) == 20 and len({len(query.where.parts) for query, _ in asked}) > 1
+    for query, truth in asked:
+        slow = [true_of(row, query.where) for row in TABLE.iter_rows(named=True)]
+        assert rows.true_of(query.where).tolist() == slow
+        assert truth == sum(slow) >= 1
+
+
+def test_a_sample_may_lack_values_that_are_asked_about():
+    """The rest is counted."""
+    asked = workload(Rows(TABLE), ["job"], "ill", 10, Randomness.seeded(1).stream("w"))
+    few = TABLE.filter(pl.col("ill") == "a")
+    for query, _ in asked:
+        slow = sum(true_of(row, query.where) for row in few.iter_rows(named=True))
+        assert Rows(few).true_of(query.where).sum() == slow
