@@ -17,9 +17,11 @@ from phalanx.kernels.sorting import from_most, sort
 _BITS: Final = 32
 _PLACE: Final = (1 << _BITS) - 1
 _MOST: Final = (1 << 31) - 1
+"""A signature's rank is its place in the lowest ``_BITS``, and above them by how much its members
+are fewer than ``_MOST``.
+"""
 _MARKS: Final = 62
-"""A signature's rank is its place in the low bits, and above them by how much its members are fewer
-than ``_MOST``. Its values have so many different marks."""
+"""Values have so many different marks."""
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -70,12 +72,12 @@ def entering(
 
     ``values`` (e,): the value of each entry; ``marks`` (q,): of the signatures (``mark``);
     ``ranks`` (q,): theirs in ascending order (``rank``), where members are the most tuples of S_cap
-    that any value has; ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in place by what
-    enters. Each signature in its turn takes as many sets as leave S_minus m-eligible. Nothing here
-    changes if the values of one signature are renamed among all who were ever put under it, which
-    is why the choice tells nothing of them; the paper has no such step. With ``parts`` above 0 no
-    more enter than make the rest divisible into so many parts of one size, each m-eligible whatever
-    lies in it: no value in more than 1/(m parts) of the rest.
+    that any value has; ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in
+    place by what enters. Each signature in its turn takes as many sets as leave S_minus m-eligible.
+    Nothing here changes if the values of one signature are renamed among all who were ever put
+    under it, which is why the choice tells nothing of them; the paper has no such step. With
+    ``parts`` above 0 no more enter than make the rest divisible into so many parts of one size,
+    each m-eligible whatever lies in it: no value in more than 1/(m parts) of the rest.
     """
     remaining, largest, some = left.sum(), left.max(), 0
     absent = ~_held(left)
