@@ -36,7 +36,7 @@ from phalanx.data.hierarchies.files import read_tree
 from phalanx.randomness import Randomness
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, total_variation
-from phalanx.utility.workloads import counted, errors, workload
+from phalanx.utility.workloads import Rows, errors, workload
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # environments.py stands there
 
@@ -230,9 +230,10 @@ def row(
     bins = Bins.of(table)
     original, codes = bins.code(table), bins.code(made.drawn)
     stream = Randomness.seeded(1).stream("workload")
-    queries = workload(table, quasi, SENSITIVE, QUERIES, stream)
+    queries = workload(Rows(table), quasi, SENSITIVE, QUERIES, stream)
     share = made.drawn.height / table.height
-    lost = errors(queries, lambda query: counted(made.drawn, query.where) / share)
+    rows = Rows(made.drawn)
+    lost = errors(queries, lambda query: int(rows.true_of(query.where).sum()) / share)
     right = accuracy(codes, bins.code(held_out), SENSITIVE, bins)
     cells = [
         name, f"{made.published:,}", "" if made.loss is None else f"{made.loss:.3f}",

@@ -38,7 +38,7 @@ from phalanx.estimators.conditions import Query
 from phalanx.methods.base import Memory
 from phalanx.randomness import Randomness
 from phalanx.utility.losses import Bins, total_variation
-from phalanx.utility.workloads import counted, errors, workload
+from phalanx.utility.workloads import Rows, errors, workload
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "mutual_cover"))  # the paper's way
 
@@ -216,7 +216,7 @@ def lines(board: Board) -> Iterator[list[str]]:
     table = board.table.select(names(board))
     bins = Bins.of(table)
     stream = Randomness.seeded(1).stream("workload")
-    asked = workload(table, list(board.schema.quasi), board.schema.sensitive, QUERIES, stream)
+    asked = workload(Rows(table), list(board.schema.quasi), board.schema.sensitive, QUERIES, stream)
     original, first = bins.code(table), {}
     for name, way, method in ways(board):
         if isinstance(method, str):
@@ -251,7 +251,9 @@ def lines(board: Board) -> Iterator[list[str]]:
 
 def error_of(table: pl.DataFrame, asked: Sequence[tuple[Query, int]], share: float) -> float:
     """The median relative error of counts by a table that is such a share of the original."""
-    return float(np.median(errors(asked, lambda query: counted(table, query.where) / share)))
+    rows = Rows(table)
+    lost = errors(asked, lambda query: int(rows.true_of(query.where).sum()) / share)
+    return float(np.median(lost))
 
 
 def of_others(page: str) -> Iterator[list[str]]:
