@@ -53,7 +53,14 @@ class Line:
 
     def between(self, one: Ints, other: Ints) -> Floats:
         """Whole places and a width find more equal distances than places from 0 to 1."""
-        return np.asarray(np.abs(self.places[one] - self.places[other]) / self._width)
+        return self.apart(self.places[one], self.places[other])
+
+    def apart(self, one: Floats, other: Floats) -> Floats:
+        """The same of places."""
+        away = np.asarray(one - other)
+        np.abs(away, out=away)
+        away /= self._width
+        return away
 
 
 @dataclass(frozen=True, eq=False)

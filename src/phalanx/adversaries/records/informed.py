@@ -22,7 +22,7 @@ from phalanx.adversaries.disclosure import (
     shares,
 )
 from phalanx.adversaries.records.rows import Records, renumbered
-from phalanx.arrays import Bools, Floats, Ints, firsts
+from phalanx.arrays import Bools, Codes, Floats, Ints, firsts
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.not_applicable import is_listed
@@ -40,6 +40,10 @@ _FEW: Final = 64
 """For domains of up to so many values blocks know which of them they hold."""
 _AT_ONCE: Final = 1 << 18
 """Pairs of a person and a block that are held at once."""
+_LISTED: Final = 4096
+"""What lies between a value and all others of its domain is listed where these are no more."""
+_LOOKED: Final = 3
+"""After so many attributes, rows that are too far off already are left out."""
 _ROUNDING: Final = 1e-9
 """More than rounding costs a distance: below this, two are equal."""
 _MOST_PAIRS: Final = 1 << 27
@@ -303,8 +307,8 @@ class Blocks:
     """
 
     distances: Sequence[Distance]
-    codes: Ints
-    """The rows' codes block by block, shape (n, d)."""
+    codes: Codes
+    """The rows' codes block by block, an attribute after the other, shape (d, n)."""
     row: Ints
     """Which row each of these is, shape (n,)."""
     starts: Ints
@@ -328,7 +332,8 @@ class Blocks:
             left = codes < (cut if cut > codes.min() else cut + 1)
             waiting += [some[~left], some[left]]
         row = np.concatenate(parts)
-        return cls(distances, rows[row], row, np.array(ends))
+        codes = np.ascontiguousarray(rows[row].T, dtype=np.int32)
+        return cls(distances, codes, row, np.array(ends))
 
     @cached_property
     def _bounds(self) -> list[Floats | tuple[Floats, Floats]]:
@@ -337,7 +342,7 @@ class Blocks:
         """
         bounds: list[Floats | tuple[Floats, Floats]] = []
         for a, distance in enumerate(self.distances):
-            codes = self.codes[:, a]
+            codes = self.codes[a]
             low, high = (
                 each.reduceat(codes, self.starts[:-1]) for each in (np.minimum, np.maximum)
             )
@@ -388,21 +393,62 @@ def nearest(blocks: Blocks, persons: Ints, changes: int) -> Iterator[Ints]:
     A distance is the sum over the attributes; a value that no domain has is 1 from all others.
     Where no row differs on so many, all are as near.
     """
+    apart = [_Apart.of(*each) for each in zip(blocks.distances, blocks.codes, strict=True)]
     step = max(1, _AT_ONCE // (len(blocks.starts) - 1))
     for start in range(0, len(persons), step):
         some = persons[start : start + step]
-        away = [_away(distance, some[:, a]) for a, distance in enumerate(blocks.distances)]
-        for i, bounds in enumerate(blocks.at_least(some)):
-            yield _nearest(blocks, some[i], [each[i] for each in away], bounds, changes)
+        for person, bounds in zip(some, blocks.at_least(some), strict=True):
+            yield _nearest(blocks, person, apart, bounds, changes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """How far rows are from a value of one attribute."""
+
+    distance: Distance
+    codes: Codes
+    """Of all rows, shape (n,); -1 for a value that is in no domain."""
+    places: Floats | None
+    """Where they are along a line, shape (n,); None where there is none."""
+    all_known: bool
+
+    @classmethod
+    def of(cls, distance: Distance, codes: Codes) -> "_Apart":
+        places = distance.places[codes] if isinstance(distance, Line) and len(distance) else None
+        return cls(distance, codes, places, bool((codes >= 0).all()))
+
+    def of_value(self, code: int) -> Floats | None:
+        """How far a value is from all values of a small domain, and at the end from one that is in
+        none; None where rows are compared with it one by one.
+        """
+        if self.places is not None or len(self.distance) > _LISTED:
+            return None
+        return _away(self.distance, np.array([code]))[0]
+
+    def far(self, code: int, from_all: Floats | None, at: Ints) -> tuple[Floats, Bools]:
+        """How far the rows ``at`` (r,) are from a value, of which ``from_all`` is what
+        :meth:`of_value` says, and whether they have another one, each of shape (r,).
+        """
+        codes = self.codes[at]
+        if from_all is not None:
+            return from_all[codes], codes != code
+        if self.places is not None and isinstance(self.distance, Line):
+            away = self.distance.apart(self.places[at], self.distance.places[code])
+        else:
+            away = self.distance.between(np.array(code), codes)
+        if not self.all_known:
+            away[codes < 0] = 1
+        return away, codes != code
 
 
 def _nearest(
-    blocks: Blocks, person: Ints, away: list[Floats], bounds: Floats, changes: int
+    blocks: Blocks, person: Ints, apart: Sequence[_Apart], bounds: Floats, changes: int
 ) -> Ints:
     """The nearest rows of one person, by looking into one block after the other until all others
-    are too far.
+    are too far; a row is given up as soon as some of its attributes are.
     """
-    order = np.argsort(bounds)
+    order, values = np.argsort(bounds), person.tolist()
+    from_all = [each.of_value(code) for each, code in zip(apart, values, strict=True)]
     bounds, least, done, step = bounds[order], np.inf, 0, 4
     nearest_rows: list[tuple[Ints, Floats]] = []
     while done < len(order) and bounds[done] <= _limit(least):
@@ -410,12 +456,16 @@ def _nearest(
             done + 1, min(done + step, int(np.searchsorted(bounds, _limit(least), side="right")))
         )
         at = ranges(blocks.starts[order[done:upto]], blocks.starts[order[done:upto] + 1])
-        codes = blocks.codes[at]
-        may_be = (codes != person).sum(axis=1) >= changes
-        at, codes = at[may_be], codes[may_be]
-        total = np.zeros(len(at))
-        for a, distances in enumerate(away):
-            total += distances[codes[:, a]]
+        total, differ = np.zeros(len(at)), np.zeros(len(at), dtype=np.int32)
+        for a, each in enumerate(apart):
+            away, other = each.far(values[a], from_all[a], at)
+            total += away
+            differ += other
+            if a % _LOOKED == _LOOKED - 1 and np.isfinite(least):
+                near = np.flatnonzero(total <= _limit(least))
+                at, total, differ = at[near], total[near], differ[near]
+        may_be = differ >= changes
+        at, total = at[may_be], total[may_be]
         least = min(least, float(total.min(initial=np.inf)))
         nearest_rows.append((at, total))
         done, step = upto, 4 * step

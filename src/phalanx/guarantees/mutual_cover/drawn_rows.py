@@ -116,25 +116,33 @@ class DrawnRows:
         attributes that are changed in a row: one of the points where an attribute's part begins
         does.
         """
-        order = self.outputs.order
-        together = np.zeros(len(self.shown), np.bool_)
+        order, rows = self.outputs.order, np.arange(len(self.shown))
         for start in range(len(order)):
-            together |= self._changed_from(order[start:] + order[:start])
+            rows = rows[~self._changed_from(order[start:] + order[:start], rows)]
+        together = np.ones(len(self.shown), np.bool_)
+        together[rows] = False
         return together
 
-    def _changed_from(self, order: Sequence[int]) -> Bools:
-        """The same where attributes are laid along the line in this ``order``."""
-        whole, d = self.outputs.denominator, self.shown.shape[1]
+    def _changed_from(self, order: Sequence[int], rows: Ints) -> Bools:
+        """The same of ``rows`` (r,) where attributes are laid along the line in this ``order``; each
+        point is asked about an attribute after the other, and the next one only of rows that it may
+        still be.
+        """
+        whole, (_, d) = self.outputs.denominator, self.shown.shape
         kind = object if (d + 1) * whole >= _ROOM else np.int64
-        leave = (whole - self.stay).astype(kind)
+        leave = (whole - self.stay[rows][:, list(order)]).astype(kind)
         begins = np.zeros((len(leave), d + 1), dtype=kind)
-        begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
+        begins[:, 1:] = np.cumsum(leave, axis=1)
         by_itself = begins[:, :-1] >= self.outputs.changes * whole
-        changed, together = self.changed, np.zeros(len(leave), np.bool_)
+        changed = self.changed[rows][:, list(order)]
+        together = np.zeros(len(leave), np.bool_)
         for point in range(d + 1):
-            here = np.ones(len(leave), np.bool_)
-            for place, a in enumerate(order):
-                from_begin = (begins[:, point] - begins[:, place]) % whole
-                here &= by_itself[:, place] | ((from_begin < leave[:, a]) == changed[:, a])
-            together |= here
+            here = np.flatnonzero(~together)
+            for place in range(d):
+                from_begin = (begins[here, point] - begins[here, place]) % whole
+                here = here[
+                    by_itself[here, place]
+                    | ((from_begin < leave[here, place]) == changed[here, place])
+                ]
+            together[here] = True
         return together

@@ -80,14 +80,41 @@ class Asked(NamedTuple):
     """On so many attributes each row changes, at least."""
 
 
+class Room(NamedTuple):
+    """Room to compare two groups in."""
+
+    apart: Floats
+    """What lies between each two of their rows, shape (LARGEST + 1, LARGEST + 1)."""
+    gains: Floats
+    """What exchanges of a row would gain, shape (LARGEST + 1,)."""
+    at: Floats
+    """Where the rows of one are, along memory, shape (lines, LARGEST + 1)."""
+    nodes: Codes
+    """Shape (levels, LARGEST + 1)."""
+
+
 @_kernel
-def _between(rows: Rows, i: int, j: int) -> float:
-    far = 0.0
-    for a in range(rows.at.shape[1]):
-        far += abs(rows.at[i, a] - rows.at[j, a])
-    for a in range(len(rows.steps)):
-        far += rows.steps[a] if rows.nodes[i, a] != rows.nodes[j, a] else 0.0
-    return far
+def _compare(rows: Rows, own: Ints, other: Ints, room: Room) -> None:
+    """Write what lies between each of the rows ``own`` (m,) and each of the ``other`` (n,) into
+    ``room``; one row is compared with all others at a time, which a processor does at once.
+    """
+    n, lines, levels = len(other), rows.at.shape[1], len(rows.steps)
+    for q in range(n):
+        for a in range(lines):
+            room.at[a, q] = rows.at[other[q], a]
+        for a in range(levels):
+            room.nodes[a, q] = rows.nodes[other[q], a]
+    for p in range(len(own)):
+        apart = room.apart[p, :n]
+        apart[:] = 0.0
+        for a in range(lines):
+            line, here = room.at[a, :n], rows.at[own[p], a]
+            for q in range(n):
+                apart[q] += abs(line[q] - here)
+        for a in range(levels):
+            level, node, step = room.nodes[a, :n], rows.nodes[own[p], a], rows.steps[a]
+            for q in range(n):
+                apart[q] += step if level[q] != node else 0.0
 
 
 @_kernel
@@ -183,13 +210,14 @@ def _nearer(across: Across, i: int, box: int, end: int, far: Floats, near: Ints)
 
 
 @_kernel
-def _sum(rows: Rows, groups: Groups, g: int) -> None:
-    """Sum what lies between the rows of a group."""
-    members, apart, pairs = groups.members[g], groups.apart[g], 0.0
-    for p in range(groups.size[g]):
+def _sum(rows: Rows, groups: Groups, g: int, room: Room) -> None:
+    """Sum what lies between the rows of a group; ``room`` is written over."""
+    members, apart, pairs = groups.members[g, : groups.size[g]], groups.apart[g], 0.0
+    _compare(rows, members, members, room)
+    for p in range(len(members)):
         apart[p] = 0.0
         for q in range(p):
-            far = _between(rows, members[p], members[q])
+            far = room.apart[p, q]
             apart[p] += far
             apart[q] += far
             pairs += far
@@ -209,6 +237,15 @@ def _can_change(codes: Codes, members: Ints, out: int, into: int, asked: Asked) 
             at += 1
     if into >= 0:
         now[at] = into
+    still = 0
+    for i in now:
+        alike = 0
+        for j in now:
+            for a in range(d):
+                alike += codes[i, a] == codes[j, a]
+        still = max(still, alike)
+    if still <= (d - asked.changes) * size:  # as in most groups, in which nothing is turned
+        return True
     times = np.zeros((size, d), np.int64)
     for p in range(size):
         for j in now:
@@ -233,27 +270,28 @@ def _put(groups: Groups, p: int, g: int, h: int) -> None:
 
 
 @_kernel
-def _step(rows: Rows, groups: Groups, g: int, h: int, asked: Asked, room: Floats) -> bool:
+def _step(rows: Rows, groups: Groups, g: int, h: int, asked: Asked, room: Room) -> bool:
     """Do what most brings two groups nearer, if anything does: a row of either goes to the other, or
-    two change places. ``room`` (LARGEST + 1, LARGEST + 1) is written over.
+    two change places. ``room`` is written over.
     """
     m, n = groups.size[g], groups.size[h]
     own, other = groups.members[g, :m], groups.members[h, :n]
-    to_own, to_other = np.zeros(n), np.zeros(m)
+    to_own, to_other, gains = np.zeros(n), np.zeros(m), room.gains
+    _compare(rows, own, other, room)
     for p in range(m):
         for q in range(n):
-            far = _between(rows, own[p], other[q])
-            room[p, q] = far
-            to_other[p] += far
-            to_own[q] += far
+            to_other[p] += room.apart[p, q]
+            to_own[q] += room.apart[p, q]
     goes, comes, gain = -1, -1, _GAIN
     of_own, of_other = groups.pairs[g], groups.pairs[h]
     before = of_own / m + of_other / n
     for p in range(-1, m):
+        for q in range(n if p >= 0 else 0):
+            less = (groups.apart[g, p] - to_own[q] + room.apart[p, q]) / m
+            gains[q] = less + (groups.apart[h, q] - to_other[p] + room.apart[p, q]) / n
         for q in range(-1, n):
             if p >= 0 and q >= 0:
-                less = (groups.apart[g, p] - to_own[q] + room[p, q]) / m
-                less += (groups.apart[h, q] - to_other[p] + room[p, q]) / n
+                less = gains[q]
             elif p >= 0 and m > asked.least:
                 less = before - (of_own - groups.apart[g, p]) / (m - 1)
                 less -= (of_other + to_other[p]) / (n + 1)
@@ -274,16 +312,17 @@ def _step(rows: Rows, groups: Groups, g: int, h: int, asked: Asked, room: Floats
         _put(groups, goes, g, h)
     if comes >= 0:
         _put(groups, comes, h, g)
-    _sum(rows, groups, g)
-    _sum(rows, groups, h)
+    _sum(rows, groups, g, room)
+    _sum(rows, groups, h, room)
     return True
 
 
 @_kernel
-def _exchange(asked: Asked, rows: Rows, groups: Groups) -> None:
-    """Exchange rows between the groups of a block, until no two that are near gain by it."""
-    many = len(groups.size)
-    near, room = nearest(rows, NEAREST), np.empty((LARGEST + 1, LARGEST + 1))
+def _exchange(asked: Asked, rows: Rows, groups: Groups, room: Room) -> None:
+    """Exchange rows between the groups of a block, until no two that are near gain by it; ``room``
+    is written over.
+    """
+    many, near = len(groups.size), nearest(rows, NEAREST)
     step, changed = 0, np.zeros(many, np.int64)
     looked = np.full((many, many), -1, np.int64)
     """The step at which two groups were compared; again only if one has changed since."""
@@ -337,8 +376,15 @@ def exchange(
                 block[i], own[i], groups.members[g, p] = order[first[begin + g] + p], g, i
                 i += 1
         near = Rows(rows.codes[block], rows.at[block], rows.nodes[block], rows.steps)
+        lines, levels = near.at.shape[1], len(near.steps)
+        room = Room(
+            np.empty((LARGEST + 1, LARGEST + 1)),
+            np.empty(LARGEST + 1),
+            np.empty((lines, LARGEST + 1)),
+            np.empty((levels, LARGEST + 1), dtype=np.int32),
+        )
         for g in range(many):
-            _sum(near, groups, g)
-        _exchange(asked, near, groups)
+            _sum(near, groups, g, room)
+        _exchange(asked, near, groups, room)
         for i in range(n):
             of[block[i]] = begin + own[i]
