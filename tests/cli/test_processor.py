@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's sorts on processors whose AVX-512 makes them four times as slow."""
+"""What NumPy leaves alone: sorts by an AVX-512 that makes them four times as slow, and threads that
+wait awake.
+"""
 
 import os
 import subprocess
@@ -57,6 +59,31 @@ def test_it_is_said_before_numpy_is_loaded() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split()[0] == "False"
+
+
+@pytest.mark.parametrize(("by_hand", "used"), [(None, "1"), ("3", "3")])
+def test_no_thread_of_linear_algebra_waits_awake(by_hand, used) -> None:
+    """OpenBLAS begins none of its own, unless it was told how many by hand."""
+    code = (
+        "import os, sys, contextlib, phalanx.cli\n"
+        "assert 'numpy' not in sys.modules\n"
+        "sys.argv = ['phalanx', '--version']\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    phalanx.cli.main()\n"
+        "before = len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') else 0\n"
+        "import numpy\n"
+        "numpy.ones((300, 300)) @ numpy.ones((300, 300))\n"
+        "after = len(os.listdir('/proc/self/task')) if before else 0\n"
+        "print(os.environ['OPENBLAS_NUM_THREADS'], after - before)"
+    )
+    given = {} if by_hand is None else {"OPENBLAS_NUM_THREADS": by_hand}
+    rest = {name: said for name, said in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=rest | given
+    )
+    said, threads = run.stdout.split()[-2:]
+    assert said == used
+    assert by_hand is not None or threads == "0"
 
 
 def test_numpy_sorts_alike_without_these_features() -> None:

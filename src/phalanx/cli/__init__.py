@@ -97,6 +97,8 @@ def main() -> None:
     say_warnings()
     # else Arrow reserves a gigabyte for itself, which counts where memory has a limit
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # else a thread of NumPy's linear algebra waits awake, for a tenth of a publication
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # else every installed package is asked whether it wants to see what pydantic reads
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     sort_fast()

@@ -48,7 +48,11 @@ appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %p %c{1}: %m%n%ex
 """
-_WORKERS: Final = {"POLARS_MAX_THREADS": "1", "PHALANX_THREADS": "1"}
+_WORKERS: Final = {
+    "POLARS_MAX_THREADS": "1",
+    "PHALANX_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 """Their environment: each has one processor."""
 _TAKEN: Final = ("PYTHONPATH", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
 """What they take over from this one."""
