@@ -200,13 +200,22 @@ class Regions:
         return (2 * np.searchsorted(self.points, keys.different) + 1)[keys.which].astype(np.int64)
 
     def mask(self, test: Comparison) -> Bools:
-        """Where the test is true, shape (2K + 2,)."""
+        """Where the test is true, shape (2K + 2,); looked up once for each test."""
+        if test not in self._masks:
+            self._masks[test] = self._true_in(test)
+        return self._masks[test]
+
+    @cached_property
+    def _masks(self) -> dict[Comparison, Bools]:
+        return {}
+
+    def _true_in(self, test: Comparison) -> Bools:
         inside = np.zeros(self.missing + 1, dtype=bool)
         if test.kind == "missing":
             inside[-1] = True
             return ~inside if test.negated else inside
-        keys = self.line.constants(test)
-        place = [2 * int(np.searchsorted(self.points, key)) + 1 for key in keys]
+        keys = np.array(self.line.constants(test), dtype=self.points.dtype)
+        place = 2 * np.searchsorted(self.points, keys) + 1
         if test.kind == "in":
             inside[place] = True
         elif test.kind == "prefix":

@@ -27,6 +27,7 @@ class Rows:
         """The different values of each column, in their order."""
         self.codes = {c.name: self._coded(c) for c in table}
         """Which of them each row has, shape (n,), one more than there are for none."""
+        self._fulfilled: dict[Comparison, Bools] = {}
 
     def _coded(self, column: pl.Series) -> Ints:
         values = self.values[column.name]
@@ -40,10 +41,15 @@ class Rows:
         true = np.ones(self.height, dtype=np.bool_)
         for test in where.parts if isinstance(where, All) else (where,):
             if isinstance(test, Comparison):
-                values = self.values[test.attribute]
-                of_value = _fulfil(values, test).to_numpy()
-                true &= np.append(of_value, False)[self.codes[test.attribute]]
+                true &= self._of_value(test)[self.codes[test.attribute]]
         return true
+
+    def _of_value(self, test: Comparison) -> Bools:
+        """Which of an attribute's values fulfil a test, and at the end that none does."""
+        if test not in self._fulfilled:
+            values = self.values[test.attribute]
+            self._fulfilled[test] = np.append(_fulfil(values, test).to_numpy(), False)
+        return self._fulfilled[test]
 
 
 def _fulfil(values: pl.Series, test: Comparison) -> pl.Series:
@@ -89,7 +95,7 @@ def _tests(rows: Rows, name: str, stream: Stream) -> list[Comparison]:
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
     ]
-    return [Comparison(name, "in", tuple(values[int(i)] for i in chosen))]
+    return [Comparison(name, "in", tuple(values.gather(chosen).to_list()))]
 
 
 def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float]) -> Any:
