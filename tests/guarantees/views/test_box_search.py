@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from phalanx.guarantees.views import box_search
-from phalanx.guarantees.views.box_search import any_meet, box_of
+from phalanx.guarantees.views.box_search import any_meet, box_of, held_around
 
 
 def some_boxes(seed):
@@ -151,3 +151,76 @@ def test_broken_twins_are_caught():
     cases = [some_boxes(seed) for seed in range(60)]
     assert len(wrong(cases, find=beside_the_cut)) > 5
     assert len(wrong(cases, meet=neighbours_meet)) > 5
+
+
+def what_boxes_hold(seed, boxes):
+    """Up to three of seven things in each box."""
+    rng = np.random.default_rng(seed)
+    holds = np.zeros((boxes, 7), dtype=np.bool_)
+    for box in holds:
+        box[rng.integers(0, 7, 3)] = True
+    return holds
+
+
+def wrongly_held(find):
+    """Which cases ``find`` says something else of than comparing one by one."""
+    found = []
+    for seed in range(60):
+        points, low, high = some_boxes(seed)
+        holds = what_boxes_hold(seed, len(low))
+        by_hand = [
+            [
+                any(
+                    holds[j, thing] and (low[j] <= p).all() and (p <= high[j]).all()
+                    for j in range(len(low))
+                )
+                for thing in range(7)
+            ]
+            for p in points
+        ]
+        if not np.array_equal(find(points, low, high, holds), np.array(by_hand)):
+            found.append(seed)
+    return found
+
+
+@pytest.mark.parametrize("compared", [0, 8, 64, 1 << 18])
+def test_what_is_held_around_as_by_comparing_all(monkeypatch, compared):
+    """However few points and boxes are compared at once, of boxes that hold nothing too."""
+    monkeypatch.setattr(box_search, "_COMPARED", compared)
+    assert wrongly_held(held_around) == []
+
+
+def test_what_is_held_around_equal_points(monkeypatch):
+    """Points that are all alike cannot be halved, and need not be: a box that meets one is around
+    all; without points, or without boxes, nothing is held.
+    """
+    monkeypatch.setattr(box_search, "_COMPARED", 0)
+    points, low = np.full((400, 2), 3), np.array([[0, 0], [3, 4], [3, 3]])
+    holds = np.eye(3, dtype=np.bool_)
+    assert (held_around(points, low, low + 3, holds) == [True, False, True]).all()
+    assert held_around(points[:0], low, low + 3, holds).shape == (0, 3)
+    assert not held_around(points, low[:0], low[:0], holds[:0]).any()
+
+
+def without_boxes_across(points, low, high, holds):
+    """A twin that halves once and forgets the boxes across the cut."""
+    around = np.zeros((len(points), holds.shape[1]), dtype=np.bool_)
+    for side, boxes in (
+        (points[:, 0] < 15, high[:, 0] < 15),
+        (points[:, 0] >= 15, low[:, 0] >= 15),
+    ):
+        around[side] = held_around(points[side], low[boxes], high[boxes], holds[boxes])
+    return around
+
+
+def around_some(points, low, high, holds):
+    """A twin that takes a box that reaches among the points for one around all of them."""
+    least, most = points.min(axis=0), points.max(axis=0)
+    whole = ((low <= most) & (high >= least)).all(axis=1)
+    return held_around(points, low, high, holds) | holds[whole].any(axis=0)
+
+
+@pytest.mark.parametrize("twin", [without_boxes_across, around_some])
+def test_broken_twins_are_seen(twin):
+    """What is held around points is wrong somewhere."""
+    assert wrongly_held(twin)

@@ -423,7 +423,8 @@ class _Apart:
         """
         if self.places is not None or len(self.distance) > _LISTED:
             return None
-        return _away(self.distance, np.array([code]))[0]
+        from_all: Floats = _away(self.distance, np.array([code]))[0]
+        return from_all
 
     def far(self, code: int, from_all: Floats | None, at: Ints) -> tuple[Floats, Bools]:
         """How far the rows ``at`` (r,) are from a value, of which ``from_all`` is what
@@ -435,7 +436,7 @@ class _Apart:
         if self.places is not None and isinstance(self.distance, Line):
             away = self.distance.apart(self.places[at], self.distance.places[code])
         else:
-            away = self.distance.between(np.array(code), codes)
+            away = self.distance.between(np.array(code), codes.astype(np.int64))
         if not self.all_known:
             away[codes < 0] = 1
         return away, codes != code

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which box a point lies in, and whether boxes meet: space is halved until few boxes are left,
-which are compared one by one.
+"""Which box a point lies in, what all boxes around it hold, and whether boxes meet: space is halved
+until few boxes are left, which are compared one by one.
 """
 
 from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Bools, Ints
 
 _COMPARED: Final = 1 << 18
 """Comparisons that are not worth halving the space for, and held at once."""
@@ -43,13 +43,70 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
         step = max(1, _COMPARED // len(boxes))
         for start in range(0, len(some), step):
             part = some[start : start + step]
-            inside = np.ones((len(part), len(boxes)), dtype=bool)
-            for of_point, first, last in zip(
-                points[part].T, low[boxes].T, high[boxes].T, strict=True
-            ):
-                inside &= (first <= of_point[:, None]) & (of_point[:, None] <= last)
+            inside = _inside(points[part], low[boxes], high[boxes])
             box[part] = np.where(inside.any(axis=1), boxes[inside.argmax(axis=1)], -1)
     return box
+
+
+def held_around(points: Ints, low: Ints, high: Ints, holds: Bools) -> Bools:
+    """What the boxes around each point hold together, shape (n, q).
+
+    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`; ``holds`` (b, q): which of q
+    things each box holds. Points are halved; a box around all of some is looked at once for them,
+    and one that holds no more than such boxes do is not looked at again.
+
+    >>> holds = np.array([[True, False], [False, True]])
+    >>> held_around(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]), holds)
+    array([[ True,  True],
+           [ True, False]])
+    """
+    around = np.zeros((len(points), holds.shape[1]), dtype=np.bool_)
+    nothing = np.zeros(holds.shape[1], dtype=np.bool_)
+    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), nothing)]
+    while waiting:
+        some, boxes, held = waiting.pop()
+        if not len(some):
+            continue
+        here, first, last = points[some], low[boxes], high[boxes]
+        least, most = here.min(axis=0), here.max(axis=0)
+        whole = ((first <= least) & (last >= most)).all(axis=1)
+        held = held | holds[boxes[whole]].any(axis=0)
+        boxes = boxes[~whole & ((first <= most) & (last >= least)).all(axis=1)]
+        boxes = boxes[holds[boxes][:, ~held].any(axis=1)]
+        if len(some) * len(boxes) > _COMPARED:
+            below = _halved(here, low[boxes], high[boxes])
+            waiting += [(some[below], boxes, held), (some[~below], boxes, held)]
+            continue
+        of_boxes = holds[boxes].astype(np.float32)
+        inside = _inside(here, low[boxes], high[boxes]).astype(np.float32)
+        around[some] = held | (inside @ of_boxes > 0)
+    return around
+
+
+def _halved(points: Ints, low: Ints, high: Ints) -> Bools:
+    """Which points lie in the first half, shape (n,), where they are halved on the attribute that
+    leaves the fewest boxes on both sides; not all points are equal.
+    """
+    fewest, best = np.inf, np.zeros(len(points), dtype=np.bool_)
+    for of_point, first, last in zip(points.T, low.T, high.T, strict=True):
+        value = np.partition(of_point, len(of_point) // 2)[len(of_point) // 2]
+        if value == of_point.min():
+            above = of_point[of_point > value]
+            if not len(above):
+                continue
+            value = above.min()
+        boxes = int((first < value).sum()) + int((last >= value).sum())
+        if boxes < fewest:
+            fewest, best = boxes, of_point < value
+    return best
+
+
+def _inside(points: Ints, low: Ints, high: Ints) -> Bools:
+    """Which boxes each point lies in, shape (n, b)."""
+    inside = np.ones((len(points), len(low)), dtype=np.bool_)
+    for of_point, first, last in zip(points.T, low.T, high.T, strict=True):
+        inside &= (first <= of_point[:, None]) & (of_point[:, None] <= last)
+    return inside
 
 
 def any_meet(low: Ints, high: Ints) -> bool:

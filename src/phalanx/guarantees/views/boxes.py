@@ -14,11 +14,10 @@ from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
+from phalanx.guarantees.views.box_search import held_around
 from phalanx.guarantees.views.groups import Groups, a_row_of_each
 from phalanx.release.forms.generalized import GROUP, Generalized
 
-_CELLS: Final = 1 << 24
-"""Comparisons that are held in memory at once."""
 _NOWHERE: Final = np.iinfo(np.int64).max
 
 
@@ -31,20 +30,13 @@ def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
     """
     groups = Groups.of(form)
     holds = np.zeros(
-        (len(groups), 0 if groups.values is None else len(groups.values)), dtype=np.float32
+        (len(groups), 0 if groups.values is None else len(groups.values)), dtype=np.bool_
     )
-    holds[groups.cell_group, groups.cell_value] = 1
-    boxes = box_ends(microdata, form)
+    holds[groups.cell_group, groups.cell_value] = True
+    low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
     distinct, whose = np.unique(codes, axis=0, return_inverse=True)
-    sets = np.zeros((len(distinct), holds.shape[1]), dtype=bool)
-    step = max(1, _CELLS // max(len(groups), 1))
-    for start in range(0, len(distinct), step):
-        part = distinct[start : start + step]
-        inside = np.ones((len(part), len(groups)), dtype=bool)
-        for i, (low, high) in enumerate(boxes):
-            inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
-        sets[start : start + step] = inside.astype(np.float32) @ holds > 0
+    sets = held_around(distinct.astype(np.int64), low, high, holds)
     return sets[whose.ravel()]
 
 
