@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from phalanx.utility import losses
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
 
@@ -60,7 +61,7 @@ def test_total_variation(k: int) -> None:
 
 def test_phi2() -> None:
     """Contingency by its formula; 1 where one attribute says the other."""
-    bins, one, _ = coded()
+    _, one, _ = coded()
     a, b = one["a"].tolist(), one["b"].tolist()
     pairs, rows, columns = Counter(zip(a, b, strict=True)), Counter(a), Counter(b)
     expected = (
@@ -72,9 +73,9 @@ def test_phi2() -> None:
         )
         / 2
     )
-    assert phi2({"a": one["a"], "b": one["b"]}, bins)[0] == pytest.approx(expected)
+    assert phi2({"a": one["a"], "b": one["b"]})[0] == pytest.approx(expected)
     same = pl.DataFrame({"a": [1, 1, 2, 2, 3], "b": ["x", "x", "y", "y", "z"]})
-    assert phi2(Bins.of(same).code(same), Bins.of(same))[0] == pytest.approx(1)
+    assert phi2(Bins.of(same).code(same))[0] == pytest.approx(1)
 
 
 def test_propensity() -> None:
@@ -120,6 +121,24 @@ def test_propensity_of_many_values() -> None:
     p = shares[1] / (shares[0] + shares[1])
     expected = ((shares[0] + shares[1]) / 2 * (p - 0.5) ** 2).sum()
     assert found == pytest.approx(expected, rel=1e-2)
+
+
+def test_propensity_where_values_count_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more values than are told apart the most frequent ones are, and the others are one; which
+    would be found if they were coded so, and is not what is found of all of them.
+    """
+    draw = np.random.default_rng(5)
+    one, other = (
+        {"zip": np.minimum(draw.geometric(p, 4000), 30), "sex": draw.integers(0, 2, 4000)}
+        for p in (0.2, 0.3)
+    )
+    every = propensity(one, other)
+    by_hand = [{**table, "zip": np.minimum(table["zip"], 4)} for table in (one, other)]
+    expected = propensity(*by_hand)
+    assert abs(expected - every) > 1e-4
+    monkeypatch.setattr(losses, "_MOST_VALUES", 8)  # four of each of two attributes
+    assert propensity(one, other) == pytest.approx(expected, abs=1e-12)
+    assert propensity(*by_hand) == pytest.approx(expected, abs=1e-12)
 
 
 def test_accuracy() -> None:

@@ -51,7 +51,7 @@ def phi2(columns: Sequence[Column], bins: int | Mapping[str, int] = BINS) -> Flo
     matrix = np.eye(len(columns))
     for a in range(len(columns)):
         for b in range(a):
-            matrix[a, b] = matrix[b, a] = _phi2(coded[a], coded[b], counts[a], counts[b])
+            matrix[a, b] = matrix[b, a] = contingency(coded[a], coded[b], counts[a], counts[b])
     return matrix
 
 
@@ -64,8 +64,9 @@ def constant(columns: Sequence[Column]) -> tuple[int, ...]:
     )
 
 
-def _phi2(a: Ints, b: Ints, of_a: Ints, of_b: Ints) -> float:
-    """Of two attributes with ``of_a`` and ``of_b`` rows of each value, none of them 0.
+def contingency(a: Ints, b: Ints, of_a: Ints, of_b: Ints) -> float:
+    """phi^2 of two attributes: ``a`` (n,) and ``b`` (n,) are codes from 0 on, ``of_a`` and ``of_b``
+    how many rows have each, none of them 0.
 
     By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1`` only pairs of
     values that occur count.

@@ -121,7 +121,7 @@ class Usefulness:
         return cls(
             inside=True,
             distributions=_distributions(bins, before, after),
-            pairs=_pairs(bins, before, after),
+            pairs=_pairs(before, after),
             errors=errors_found,
             sample_errors=chance,
         )
@@ -226,10 +226,10 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
     return whole.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else whole
 
 
-def _pairs(bins: Bins, before: Coded, after: Coded) -> tuple[tuple[str, str, float, float], ...]:
+def _pairs(before: Coded, after: Coded) -> tuple[tuple[str, str, float, float], ...]:
     """What every two attributes tell of each other, before and after."""
     names = list(after)
-    two = zip(phi2({n: before[n] for n in names}, bins), phi2(after, bins), strict=True)
+    two = zip(phi2({n: before[n] for n in names}), phi2(after), strict=True)
     return tuple(
         (a, b, float(was), float(now))
         for (a, b), (was, now) in zip(itertools.combinations(names, 2), two, strict=True)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Floats, Ints
+from phalanx.data.correlation import contingency
 
 Coded = Mapping[str, Ints]
 """By attribute the bin of every row, shape (n,)."""
@@ -21,6 +22,8 @@ _BINS: Final = 10
 _MOST_TRIPLES: Final = 60
 _ROUNDS: Final = 25
 _RIDGE: Final = 1e-3
+_MOST_VALUES: Final = 1000
+"""Rows are told apart by so many values: a regression takes the cube of their number."""
 
 
 @dataclass(frozen=True)
@@ -105,25 +108,17 @@ def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> flo
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
-def phi2(table: Coded, bins: Bins) -> Floats:
+def phi2(table: Coded) -> Floats:
     """Mean-square contingency of every pair of attributes, from 0 (nothing) to 1 (one says the
     other), shape (pairs,).
     """
-    differences = []
-    for a, b in itertools.combinations(table, 2):
-        counts = (
-            np.bincount(table[a] * bins.size(b) + table[b], minlength=bins.size(a) * bins.size(b))
-            .reshape(bins.size(a), bins.size(b))
-            .astype(np.float64)
-        )
-        counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-        shares = counts / counts.sum()
-        expected = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
-        least = min(counts.shape) - 1
-        differences.append(
-            float(((shares - expected) ** 2 / expected).sum() / least) if least > 0 else 0.0
-        )
-    return np.array(differences)
+    coded = [np.unique(codes, return_inverse=True, return_counts=True) for codes in table.values()]
+    return np.array(
+        [
+            contingency(a, b, of_a, of_b)
+            for (_, a, of_a), (_, b, of_b) in itertools.combinations(coded, 2)
+        ]
+    )
 
 
 def propensity(one: Coded, other: Coded) -> float:
@@ -131,13 +126,14 @@ def propensity(one: Coded, other: Coded) -> float:
     regression on single values (Woo et al. 2009).
 
     0 where the tables cannot be told apart, 1/4 where every row can. Rows of the larger table weigh
-    less, so that both weigh the same.
+    less, so that both weigh the same. Of attributes with more values the most frequent ones are
+    told apart, ``_MOST_VALUES`` of all attributes together, and the others count as one.
     """
     n, others = (len(next(iter(table.values()))) for table in (one, other))
     codes = [np.zeros(n + others, dtype=np.int64)]  # what all rows share
     for name in one:
         values = np.concatenate([one[name], other[name]])
-        codes.append(np.unique(values, return_inverse=True)[1].astype(np.int64))
+        codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(one))))
     sizes = [int(code.max()) + 1 for code in codes]
     ends = np.cumsum([0, *sizes])
     estimated = np.concatenate([[True], *([False] + [True] * (size - 1) for size in sizes[1:])])
@@ -154,6 +150,18 @@ def propensity(one: Coded, other: Coded) -> float:
             break
     p = _probability(beta, codes, ends)
     return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
+
+
+def _most_frequent(values: Ints, most: int) -> Ints:
+    """The values as codes from 0 on, of which there are ``most``: where there are more values, the
+    last one stands for all but the most frequent.
+    """
+    _, code, times = np.unique(values, return_inverse=True, return_counts=True)
+    if len(times) <= most:
+        return code.astype(np.int64)
+    rank = np.empty(len(times), dtype=np.int64)
+    rank[np.argsort(-times, kind="stable")] = np.arange(len(times))
+    return np.minimum(rank, most - 1)[code]
 
 
 def _probability(beta: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:

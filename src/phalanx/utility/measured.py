@@ -244,17 +244,15 @@ def _of_tables(
                 meaning=meaning_text,
             )
         )
-    whole = phi2(original_codes, bins)
+    whole = phi2(original_codes)
     if len(whole):
-        lost = (
-            float(np.mean([np.abs(phi2(c, bins) - whole).mean() for c in coded])) if coded else None
-        )
+        lost = float(np.mean([np.abs(phi2(c) - whole).mean() for c in coded])) if coded else None
         meaning_text = "difference of how strongly pairs of attributes go together, from 0 to 1"
         figures.append(
             Figure(
                 name="phi2",
                 release=lost,
-                sample=float(np.abs(phi2(beside, bins) - whole).mean()),
+                sample=float(np.abs(phi2(beside) - whole).mean()),
                 meaning=meaning_text,
             )
         )
