@@ -49,6 +49,9 @@ PHALANX = str(Path(sys.executable).with_name("phalanx"))
 
 QUASI = {"age": 79, "sex": 2, "education": 17, "birthplace": 57}
 VALUES = 50
+HURTS = {"income": 0, "postcode": 20_000}
+"""Further quasi-identifiers, by how many values they have: 0 for as many as there are rows."""
+TRAITS = {f"trait {number}": 30 for number in range(16)}
 SERIES = 100_000
 """Rows of a table that is published again and again."""
 RELEASES = 8
@@ -67,7 +70,9 @@ FLOOR = (
 )
 
 
-def table(rows: int, wide: int = 0, first: int = 0) -> pl.DataFrame:
+def table(
+    rows: int, wide: int = 0, first: int = 0, more: Mapping[str, int] | None = None
+) -> pl.DataFrame:
     """Persons from number `first`; the most frequent value stands in 1 of 18 rows."""
     rng = np.random.default_rng(2007 + first)
     columns = {"person": rng.permutation(rows) + first}
@@ -79,8 +84,14 @@ def table(rows: int, wide: int = 0, first: int = 0) -> pl.DataFrame:
         pl.format("{} {}", pl.lit(name), name).alias(name)
         for name in ("sex", "education", "birthplace", "occupation")
     )
-    return frame.with_columns(
+    frame = frame.with_columns(
         pl.Series(f"kept {number}", rng.integers(0, 20, rows)) for number in range(wide)
+    )
+    return frame.with_columns(
+        pl.format("{}", pl.Series(name, rng.integers(0, many, rows))).alias(name)
+        if many
+        else pl.Series(name, rng.lognormal(10, 1, rows)).round(2)
+        for name, many in (more or {}).items()
     )
 
 
@@ -100,6 +111,8 @@ class Job:
     method: str
     rows: int
     wide: int = 0
+    more: Mapping[str, int] = field(default_factory=dict)
+    """Further quasi-identifiers."""
     releases: int = 1
     """The release that is timed; those before it are made first."""
     command: str = "publish"
@@ -134,9 +147,13 @@ def jobs(rows: int) -> list[Job]:
         Job("safe sampling", sampled, rows),
         Job("mutual cover", cover, 30_000),
         Job("mutual cover", cover, rows),
+        Job("mutual cover, 20 quasi-identifiers", cover, 30_000, more=TRAITS),
+        Job("mutual cover, an income and a postcode", cover, 30_000, more=HURTS),
         Job("verify, mondrian", 'name = "mondrian"\nk = 10', SERIES, command="verify-files", peers=("pycanon",)),
         Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
+        Job("verify, release 1, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original"),
+        Job("measure, an income and a postcode", 'name = "mondrian"\nk = 10', SERIES, command="measure", more=HURTS),
         *(Job(f"first run: {name}", f'name = "{name}"\n{promise}', 30_000, installed=True) for name, promise in FIRST.items()),
         *(Job(f"first run, compiled in it: {name}", f'name = "{name}"\n{promise}', 30_000, cold=True) for name, promise in FIRST.items()),
     ]  # fmt: skip
@@ -152,7 +169,7 @@ name = "job"
 path = "table.parquet"
 [schema]
 identifier = "person"
-quasi = {json.dumps(list(QUASI))}
+quasi = {json.dumps([*QUASI, *job.more])}
 sensitive = "occupation"
 keep = {json.dumps(kept)}
 [method]
@@ -167,6 +184,11 @@ def words(job: Job) -> list[str]:
     if job.command == "publish":
         return ["publish", "plan.toml"]
     folders = [f"releases/job-{number + 1}" for number in range(job.releases)]
+    original = ["--original", "table.parquet"]
+    if job.command == "measure":
+        return ["measure", *folders, *original]
+    if job.command == "verify-original":
+        return ["verify", *folders, *original, "--identifier", "person", "--ledger", "job.db"]
     return ["verify", *folders, *(["--ledger", "job.db"] if job.command == "verify" else [])]
 
 
@@ -197,7 +219,7 @@ def prepare(job: Job, folder: Path) -> None:
     """The folder as it is before what is timed."""
     folder.mkdir()
     (folder / "plan.toml").write_text(plan(job))
-    frame = table(job.rows, job.wide)
+    frame = table(job.rows, job.wide, more=job.more)
     before = job.releases - (job.command == "publish")
     for release in range(job.releases):
         if release:
@@ -216,7 +238,8 @@ def measure(job: Job, rounds: int, folder: Path) -> None:
     for number in range(0 if job.installed else -1, 1 if job.installed else rounds):
         shutil.copytree(prepared, work)
         beside = timed(
-            [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *QUASI], work
+            [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *QUASI, *job.more],
+            work,
         )
         kept = {"NUMBA_CACHE_DIR": str(work / "compiled")} if job.cold else {}
         figures = timed([installed() if job.installed else PHALANX, *words(job)], work, kept)
