@@ -27,6 +27,11 @@ class Rows:
         """The different values of each column, in their order."""
         self.codes = {c.name: self._coded(c) for c in table}
         """Which of them each row has, shape (n,), one more than there are for none."""
+        self.listed = {name: values.to_list() for name, values in self.values.items()}
+        """The different values as Python has them."""
+        self._code_of = {
+            name: dict(zip(v, range(len(v)), strict=True)) for name, v in self.listed.items()
+        }
         self._fulfilled: dict[Comparison, Bools] = {}
 
     def _coded(self, column: pl.Series) -> Ints:
@@ -47,19 +52,16 @@ class Rows:
     def _of_value(self, test: Comparison) -> Bools:
         """Which of an attribute's values fulfil a test, and at the end that none does."""
         if test not in self._fulfilled:
-            values = self.values[test.attribute]
-            self._fulfilled[test] = np.append(_fulfil(values, test).to_numpy(), False)
+            values, code_of = self.values[test.attribute], self._code_of[test.attribute]
+            fulfil = np.zeros(len(values) + 1, dtype=np.bool_)
+            if test.kind == "in":
+                fulfil[[code_of[value] for value in test.values if value in code_of]] = True
+            elif test.kind == "below":
+                fulfil[:-1] = (values >= test.values[0]).to_numpy()
+            else:
+                fulfil[:-1] = (values <= test.values[0]).to_numpy()
+            self._fulfilled[test] = fulfil
         return self._fulfilled[test]
-
-
-def _fulfil(values: pl.Series, test: Comparison) -> pl.Series:
-    """Which values fulfil a test."""
-    if test.kind == "in":
-        return values.is_in(pl.Series(test.values, dtype=values.dtype).implode())
-    fulfil: pl.Series = (
-        values >= test.values[0] if test.kind == "below" else values <= test.values[0]
-    )
-    return fulfil
 
 
 def workload(
@@ -90,12 +92,12 @@ def _tests(rows: Rows, name: str, stream: Stream) -> list[Comparison]:
     if (values.dtype.is_numeric() or values.dtype.is_temporal()) and len(values) > 8:
         present = rows.codes[name][rows.codes[name] < len(values)]
         two = present[stream.integers(len(present), 2)]
-        low, high = (values[int(code)] for code in sorted(two.tolist()))
+        low, high = (rows.listed[name][code] for code in sorted(two.tolist()))
         return [Comparison(name, "below", (low,), negated=True), Comparison(name, "upto", (high,))]
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
     ]
-    return [Comparison(name, "in", tuple(values.gather(chosen).to_list()))]
+    return [Comparison(name, "in", tuple(rows.listed[name][code] for code in chosen.tolist()))]
 
 
 def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float]) -> Any:
