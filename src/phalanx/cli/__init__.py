@@ -91,7 +91,7 @@ def main() -> None:
     """
     # what a command loads stays until it ends; to look for cycles in it costs a tenth of the start,
     # and a sixth of a small publication at its end
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(250_000, 20, 100)
     atexit.register(gc.freeze)
     keep_standard_error()
     say_warnings()
