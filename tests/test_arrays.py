@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers of an array are different, by NumPy's own answer."""
+"""Which numbers of an array are different, and their order, by NumPy's own answer."""
 
 from itertools import groupby, pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -29,6 +30,10 @@ def test_different_numbers_are_those_of_numpy(low, width, drawn):
     assert some.dtype == places.dtype == np.int64
     first = [numbers.tolist().index(number) for number in expected.tolist()]
     assert arrays.firsts(places, len(some)).tolist() == first
+    in_order, order = arrays.ordered(numbers)
+    assert order.tolist() == np.argsort(numbers, kind="stable").tolist()
+    assert in_order.tolist() == sorted(numbers.tolist())
+    assert in_order.dtype == order.dtype == np.int64
 
 
 @pytest.mark.parametrize("width", [2, 50_000, 10**6, 2**50])
@@ -38,6 +43,21 @@ def test_of_many_numbers_too(width):
     some, places = arrays.different(numbers)
     expected, expected_places = np.unique(numbers, return_inverse=True)
     assert np.array_equal(some, expected) and np.array_equal(places, expected_places)
+    order = np.argsort(numbers, kind="stable")
+    assert np.array_equal(arrays.in_order(numbers), order)
+    if width < 2**31:
+        assert np.array_equal(arrays.in_order(numbers.astype(np.int32)), order)
+
+
+@given(st.lists(st.none() | st.text("aé\0😀", max_size=2)))
+def test_texts_stand_where_they_are_found(texts):
+    """Each at the place of the one that it is, and one that is not there, or missing, behind all."""
+    others = ["a", "", "😀", "é\0"]
+    places = arrays.places_among(
+        pl.Series(texts, dtype=pl.String), pl.Series(others, dtype=pl.String)
+    )
+    assert places.dtype == np.int64
+    assert places.tolist() == [others.index(t) if t in others else 4 for t in texts]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 40), max_size=60))

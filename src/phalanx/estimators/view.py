@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, different, firsts
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.regions import Keys, Line, Regions
@@ -124,6 +124,7 @@ class View:
     """How many persons of a population rows stand for; None where that is not published."""
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
+    _different: dict[tuple[int, str], tuple[Ints, Ints]] = field(default_factory=dict)
 
     @property
     def real(self) -> Ints:
@@ -180,6 +181,23 @@ class View:
             self._keys[id(ends)] = Keys.of(self.line(name), ends)
         return self._keys[id(ends)]
 
+    def different(self, facet: Facet, name: str) -> tuple[Ints, Ints]:
+        """One of the entries of a facet that say the same of an attribute, shape (b,), and which of
+        these b each entry says, shape (e,); looked at once.
+        """
+        at = id(facet), name
+        if at not in self._different:
+            ends = facet.ends[name]
+            number = np.zeros(len(facet.count), dtype=np.int64)
+            for keys in (self.keys(name, end) for end in (ends.low, ends.high)):
+                number = number * max(1, len(keys.different)) + keys.which
+            tight = () if facet.tight is None else (facet.tight,)
+            for mark in (ends.nothing, ends.missing, *ends.unbounded, *tight):
+                number = 2 * number + mark
+            numbers, which = different(number)
+            self._different[at] = firsts(which, len(numbers)), which
+        return self._different[at]
+
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
         """The regions of an attribute for a query, which the ends of other releases cut, too."""
         ends_of_all = [
@@ -192,25 +210,46 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """The regions of every entry of a facet on one attribute."""
+    """The regions of every entry of a facet on one attribute: those of the b different boxes that
+    there are, and which of them each of the e entries is.
+    """
 
     low: Ints
-    """The first region, shape (e,); above the last where it holds the missing value alone."""
+    """The first region, shape (b,); above the last where it holds the missing value alone."""
     high: Ints
     missing: Bools
     tight: Bools
-    """Whether one row holds the first region and another one the last, shape (e,); the first is the
+    """Whether one row holds the first region and another one the last, shape (b,); the first is the
     missing value's where the entry holds it.
     """
+    which: Ints
+    """Shape (e,)."""
 
     @classmethod
     def of(cls, view: View, facet: Facet, name: str, regions: Regions) -> "Box":
         """The entries' ends as regions."""
         ends = facet.ends[name]
-        last = regions.missing - 1
-        low, high = (regions.at(view.keys(name, end)) for end in (ends.low, ends.high))
-        low = np.where(ends.unbounded[0], 0, low)
-        high = np.where(ends.unbounded[1], last, high - ends.half_open)
-        low, high = np.where(ends.nothing, 1, low), np.where(ends.nothing, 0, high)
-        tight = np.zeros(len(low), dtype=bool) if facet.tight is None else facet.tight
-        return cls(low, high, ends.missing, tight & ~ends.nothing & ((low != high) | ends.missing))
+        one, which = view.different(facet, name)
+        nothing, missing = ends.nothing[one], ends.missing[one]
+        low, high = (regions.at(view.keys(name, end), one) for end in (ends.low, ends.high))
+        low = np.where(ends.unbounded[0][one], 0, low)
+        high = np.where(ends.unbounded[1][one], regions.missing - 1, high - ends.half_open)
+        low, high = np.where(nothing, 1, low), np.where(nothing, 0, high)
+        tight = np.zeros(len(low), dtype=bool) if facet.tight is None else facet.tight[one]
+        return cls(low, high, missing, tight & ~nothing & ((low != high) | missing), which)
+
+    @classmethod
+    def of_all(cls, boxes: Sequence["Box"]) -> "Box":
+        """The entries of several facets, one after another."""
+        before = np.cumsum([0, *(len(box.low) for box in boxes)])
+        low, high, missing, tight = (
+            np.concatenate([getattr(box, part) for box in boxes])
+            for part in ("low", "high", "missing", "tight")
+        )
+        which = np.concatenate([box.which + n for box, n in zip(boxes, before, strict=False)])
+        return cls(low, high, missing, tight, which)
+
+    def sums(self, of_entries: Ints | Floats | Bools) -> Floats:
+        """What the entries of each box have together, shape (b,)."""
+        sums = np.bincount(self.which, of_entries, len(self.low))
+        return np.asarray(sums, dtype=np.float64)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, places_among
 from phalanx.data.correlation import contingency
 
 Coded = Mapping[str, Ints]
@@ -61,9 +61,7 @@ class Bins:
             codes[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
         for name, values in self.values.items():
             texts = _texts(table[name], values)
-            places = pl.Series(np.arange(1, len(values) + 1))
-            known = texts.replace_strict(values, places, default=len(values) + 1).to_numpy()
-            codes[name] = np.where(texts.is_null().to_numpy(), 0, known)
+            codes[name] = np.where(texts.is_null().to_numpy(), 0, places_among(texts, values) + 1)
         return {name: codes[name] for name in table.columns if name in codes}
 
     def size(self, name: str) -> int:

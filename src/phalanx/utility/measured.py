@@ -211,7 +211,7 @@ def _width(view: View, bounds: Bounds, name: str) -> float:
     width = np.maximum(
         place[np.minimum(last, len(points) - 1)] - place[np.minimum(first, len(points) - 1)], 0
     ) / (place[-1] - place[0])
-    return float((width * facet.count).sum() / facet.count.sum())
+    return float((width * box.sums(facet.count)).sum() / facet.count.sum())
 
 
 def _of_tables(

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, places_among
 from phalanx.estimators.conditions import All, Comparison, Condition, Query
 from phalanx.randomness import Stream
 
@@ -36,6 +36,8 @@ class Rows:
 
     def _coded(self, column: pl.Series) -> Ints:
         values = self.values[column.name]
+        if column.dtype == pl.String:
+            return places_among(column, values)
         lookup = pl.DataFrame({"value": values, "code": np.arange(len(values))})
         rows = pl.DataFrame({"value": column})
         codes = rows.join(lookup, on="value", how="left", maintain_order="left")["code"]
