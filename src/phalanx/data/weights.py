@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.errors import SchemaError, SourceError
 
 DIGITS: Final = 4
@@ -63,7 +63,7 @@ def group_means(weights: Floats, group: Ints, groups: int) -> Floats:
     >>> group_means(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), 2).tolist()
     [1.5, 4.0]
     """
-    order = np.argsort(group, kind="stable")
+    order = in_order(group)
     ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
     sorted_weights = weights[order].tolist()
     return np.array(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import file_numbers, halves, twice_in
@@ -268,7 +268,7 @@ class Belonging:
         records = np.empty(len(keys), dtype=_RECORD)
         records["first"], records["second"], records["number"] = keys[:, 0], keys[:, 1], numbers
         file_of = file_numbers(keys, len(self._files))
-        order = np.argsort(file_of, kind="stable")
+        order = in_order(file_of)
         ends = np.cumsum(np.bincount(file_of, minlength=len(self._files)))
         for file, piece in zip(self._files, np.split(records[order], ends[:-1]), strict=True):
             file.write(piece.tobytes())

@@ -18,7 +18,7 @@ from typing import IO, Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.identifying import check_whole, judged
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
@@ -258,7 +258,7 @@ def route(tagged: Iterable[tuple[pl.DataFrame, Ints]], files: Sequence[IO[bytes]
     with ExitStack() as opened:
         writers: dict[int, Any] = {}
         for batch, parts in tagged:
-            order = np.argsort(parts, kind="stable")
+            order = in_order(parts)
             table = batch[order].to_arrow(compat_level=pl.CompatLevel.oldest())
             sizes = np.bincount(parts, minlength=len(files))
             ends = np.cumsum(sizes)

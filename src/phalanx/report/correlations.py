@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Floats, Ints, different
+from phalanx.arrays import Floats, Ints, different, in_order
 from phalanx.release.form import Form
 from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
@@ -148,7 +148,7 @@ class _Spread:
     def of(cls, bucket: Ints, code: Ints, count: Floats, g: int) -> "_Spread":
         """Sorted, where a part is not."""
         if (np.diff(bucket) < 0).any():
-            order = np.argsort(bucket, kind="stable")
+            order = in_order(bucket)
             bucket, code, count = bucket[order], code[order], count[order]
         return cls(bucket, code, count, _added(code, count), _added(bucket, count, g))
 

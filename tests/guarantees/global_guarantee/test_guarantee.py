@@ -97,15 +97,6 @@ def test_some_persons_at_a_time(seed, most):
     assert p == whole.worst
 
 
-def test_keys_too_large_to_pack_are_ordered_all_the_same():
-    """Order and stability are the same whether or not places fit beside the keys."""
-    key = np.random.default_rng(1).integers(0, 50, 500)
-    for scale in (1, 2**56):
-        ordered, order = shares.ordered(key * scale)
-        assert (order == np.argsort(key, kind="stable")).all()
-        assert (ordered == key[order] * scale).all()
-
-
 def test_groups_of_any_numbers():
     """Groups need not follow each other in their numbers."""
     series = [

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.adversaries.base import Z
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.randomness import Stream
 
 MOST_PAIRS: Final = 60_000_000
@@ -186,7 +186,7 @@ def _listed(columns: Sequence[Column], sizes: Ints) -> tuple[Ints, Ints, Floats]
     degree.
     """
     one, other = columns
-    order = np.argsort(other.bucket, kind="stable")
+    order = in_order(other.bucket)
     ends = np.cumsum(np.bincount(other.bucket, minlength=len(sizes)))
     starts = np.concatenate([[0], ends[:-1]])
     times = (ends - starts)[one.bucket]
@@ -217,7 +217,7 @@ def _drawn(columns: Sequence[Column], g: int, stream: Stream) -> tuple[Ints, flo
     )
     values = np.empty((DRAWN, len(columns)), dtype=np.int64)
     for i, column in enumerate(columns):
-        order = np.argsort(column.bucket, kind="stable")
+        order = in_order(column.bucket)
         starts = np.concatenate([[0], np.cumsum(different[i])[:-1]]).astype(np.int64)
         within = (_uniform(stream, DRAWN) * different[i][bucket]).astype(np.int64)
         values[:, i] = column.value[order[starts[bucket] + within]]

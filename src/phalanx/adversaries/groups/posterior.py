@@ -18,7 +18,7 @@ from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import learned
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded
@@ -270,7 +270,7 @@ class Posterior:
     ) -> Inferred:
         bound = bounded(self.bound, "the bound", 0, 1)
         true = true_values(hosts, microdata)
-        order = np.argsort(hosts.of_person, kind="stable")
+        order = in_order(hosts.of_person)
         begins = np.concatenate([[0], np.cumsum(hosts.persons)])
         n = len(order)
         candidates, guess = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)

@@ -17,6 +17,7 @@ from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.groups.posterior import most_frequent, true_values
 from phalanx.adversaries.minimality.beliefs import Replay, Shares
 from phalanx.adversaries.showing import Shown, interval, share
+from phalanx.arrays import in_order
 from phalanx.exact import whole
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -205,7 +206,7 @@ class Minimality:
         )
         named, by_share, probability = np.zeros(n), np.zeros(n), np.zeros(n)
         largest = Fraction(0)
-        order = np.argsort(of_tuple, kind="stable")
+        order = in_order(of_tuple)
         first = np.searchsorted(of_tuple[order], np.arange(len(hosts.codes) + 1))
         for cell, tuples, shares in replay.beliefs():
             of_group, most = replay.shares[cell], max(shares.values())

@@ -12,7 +12,7 @@ from phalanx.adversaries.groups.hosts import Hosts
 from phalanx.adversaries.minimality.arrangements import Counted, Line, Pool, arrange
 from phalanx.adversaries.minimality.replaying import FailedCut, FailedLine, Persons, failed_cuts
 from phalanx.adversaries.minimality.requirements import Requirement
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.views.groups import Groups
@@ -83,7 +83,7 @@ class Replay:
         groups = self.hosts.groups
         self.shares: list[Shares] = [_shares_of(groups, cell) for cell in range(len(groups))]
         self._tuples = np.split(
-            np.argsort(self.persons.cell, kind="stable"),
+            in_order(self.persons.cell),
             np.cumsum(np.bincount(self.persons.cell, minlength=len(groups)))[:-1],
         )
         self._refined: dict[int, list[tuple[Ints, Shares]]] = {}

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints, different
+from phalanx.arrays import Bools, Floats, Ints, different, in_order
 
 MOST_STATES: Final = 1 << 20
 """A knot is summed exactly where at most so many states may come up."""
@@ -83,12 +83,12 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     knot_of = knot[pairs.person]
     size = np.bincount(knot, minlength=1)
     probability, exact = np.ones(len(pairs.person)), np.ones(pairs.people, dtype=bool)
-    order = np.argsort(knot_of, kind="stable")
+    order = in_order(knot_of)
     ends = np.cumsum(np.bincount(knot_of, minlength=len(size)))
     large = []
     tangled = np.flatnonzero(size > 1)
     remaining = work
-    for k in tangled[np.argsort(size[tangled], kind="stable")].tolist():
+    for k in tangled[in_order(size[tangled])].tolist():
         edges = order[ends[k - 1] if k else 0 : ends[k]]
         most = most_states if remaining is None else min(most_states, remaining)
         believed = (
@@ -311,7 +311,7 @@ class _Sides:
     @classmethod
     def of(cls, side: Ints) -> "_Sides":
         _, place = np.unique(side, return_inverse=True)
-        order = np.argsort(place, kind="stable")
+        order = in_order(place)
         return cls(order, np.flatnonzero(np.diff(place[order], prepend=-1)), place.ravel())
 
     def normal(self, logs: Floats) -> Floats:

@@ -23,7 +23,7 @@ from phalanx.adversaries.disclosure import (
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
 from phalanx.adversaries.showing import interval, share
-from phalanx.arrays import Floats, Ints, different
+from phalanx.arrays import Floats, Ints, different, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import whole
@@ -345,7 +345,7 @@ def _posterior(outcomes: Outcomes, work: int | None) -> Believed:
 
 def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:
     """All pairs of two persons of one group, some at a time."""
-    order = np.argsort(group, kind="stable")
+    order = in_order(group)
     size = np.bincount(group)
     starts, length = (np.cumsum(size) - size)[group[order]], size[group[order]]
     ends = np.cumsum(length)

@@ -15,7 +15,7 @@ import polars as pl
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import members as values_of_sets
 from phalanx.errors import ReleaseError
@@ -278,10 +278,10 @@ def _attacked(
     taken_at = np.where(place >= 0, np.where(protecting, groups.sizes, 0)[place], 0)
     holds = _held(microdata)
     after: list[tuple[Any, bytes, float]] = []
-    in_order = np.argsort(place, kind="stable")
-    starts = np.searchsorted(place[in_order], np.arange(len(groups) + 1))
+    by_place = in_order(place)
+    starts = np.searchsorted(place[by_place], np.arange(len(groups) + 1))
     for g in np.flatnonzero(protecting).tolist():
-        rows = in_order[starts[g] : starts[g + 1]]
+        rows = by_place[starts[g] : starts[g + 1]]
         size = int(groups.sizes[g])
         mine = cell[groups.cell_group[cell] == g]
         here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine.tolist()}

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.identifying import judged
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
@@ -218,7 +218,7 @@ def held(batches: "Iterable[pa.RecordBatch]", schema: Schema) -> Iterator[pl.Dat
 
 def pieces(frame: pl.DataFrame, numbers: Ints) -> Iterator[tuple[int, pl.DataFrame]]:
     """The rows of each number from 0 that has any, in the order that they had."""
-    order = np.argsort(numbers, kind="stable")
+    order = in_order(numbers)
     sizes = np.bincount(numbers)
     ends, sorted_rows = np.cumsum(sizes), frame[order]
     for number in np.flatnonzero(sizes).tolist():

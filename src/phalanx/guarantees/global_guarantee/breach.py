@@ -14,14 +14,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, ordered
 from phalanx.guarantees.global_guarantee.shares import (
     Added,
     Cells,
     Protects,
     distinct,
     nowhere,
-    ordered,
 )
 from phalanx.release.folder import Release
 

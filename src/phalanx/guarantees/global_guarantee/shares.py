@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints, ordered
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import members, place
 from phalanx.release.folder import Release
@@ -182,19 +182,6 @@ def distinct(*columns: Ints) -> tuple[list[Ints], Ints]:
         first, of = order[begins], np.empty_like(of)
         of[order] = np.cumsum(begins) - 1
     return [column[first] for column in columns], of
-
-
-def ordered(key: Ints) -> tuple[Ints, Ints]:
-    """Keys in order, and the stable order of their entries; the place of an entry is packed below
-    its key where both fit into 63 bits.
-    """
-    bits = len(key).bit_length()
-    if int(key.max(initial=0)).bit_length() + bits > 62:
-        order = np.argsort(key, kind="stable")
-        return key[order], order
-    packed = (key << bits) | np.arange(len(key), dtype=np.int64)
-    packed.sort()
-    return packed >> bits, packed & ((1 << bits) - 1)
 
 
 def numbered(names: pl.Series, values: pl.Series) -> Ints:

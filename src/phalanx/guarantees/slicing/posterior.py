@@ -19,7 +19,7 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View
 
@@ -151,7 +151,7 @@ def distributions(view: View, tuples: Ints, by: Weighing) -> Iterator[tuple[int,
     )
     for matching in matches(view, tuples):
         weighed, group = matching.weighed(view, by), of_pair(matching)
-        order = np.argsort(weighed.tuple, kind="stable")
+        order = in_order(weighed.tuple)
         owners, begins = np.unique(weighed.tuple[order], return_index=True)
         for owner, pairs in zip(owners.tolist(), np.split(order, begins[1:]), strict=True):
             among = group[pairs].tolist()

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, in_order
 from phalanx.errors import MethodError
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.global_guarantee.state import (
@@ -101,7 +101,7 @@ def found(table: Table, state: State) -> State:
     """Make cohorts of the groups with a permanent value."""
     first = state.group[carriers(table, state) & (state.group >= 0)]
     rows = np.flatnonzero(np.isin(state.group[: table.rows], first))
-    rows = rows[np.argsort(state.group[rows], kind="stable")]
+    rows = rows[in_order(state.group[rows])]
     ends = np.flatnonzero(np.diff(state.group[rows])) + 1
     number = max((cohort.number for cohort in state.cohorts), default=0)
     number = max(number + 1, table.memberships.next_number)

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints, different
+from phalanx.arrays import Bools, Floats, Ints, different, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels import groups as kernels
@@ -172,7 +172,7 @@ def join(crowd: Crowd, rows: Ints, group: Ints) -> Ints:
     if len(rows) == 0 or len(named) == 0:
         return rows
     names, member_of = different(group[named])
-    by_group = np.argsort(member_of, kind="stable")
+    by_group = in_order(member_of)
     members, of = named[by_group], member_of[by_group]
     starts = np.searchsorted(of, np.arange(len(names)))
     head, following = members[starts], np.full(crowd.rows, kernels.END, dtype=np.int64)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
@@ -358,7 +358,7 @@ class MInvariance:
                 f" ({1 / self.m:.1%}); "
                 f"{', or '.join(ways) or 'no m of 2 or more fits, so more rows with other values are needed'}."
             )
-        by_value = np.argsort(codes, kind="stable")
+        by_value = in_order(codes)
         rank = np.empty(len(s_minus), dtype=np.int64)
         rank[by_value] = np.arange(len(s_minus)) - np.repeat(np.cumsum(counts) - counts, counts)
         return s_minus[rank < cap], surplus

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.column import Column
 from phalanx.data.distances import Distance, Levels
 from phalanx.methods.mutual_cover.kernels import exchanges as kernel
@@ -28,7 +28,7 @@ def exchanged(
     distance by a matrix is taken for the line of its values.
     """
     n, rows = len(group), as_rows(columns, distances)
-    order, size = np.argsort(group, kind="stable"), np.bincount(group)
+    order, size = in_order(group), np.bincount(group)
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
     ends = np.searchsorted(first, np.append(np.arange(0, n, _BLOCK), n))
     blocks = np.unique(ends)

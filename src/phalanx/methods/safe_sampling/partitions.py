@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Ints
+from phalanx.arrays import Codes, Ints, in_order
 from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.errors import SchemaError
@@ -176,7 +176,7 @@ def groups(numbers: Codes) -> Iterator[tuple[int, Ints]]:
     """The different numbers, shape (r,), ascending, each with the places where it stands,
     ascending.
     """
-    order = np.argsort(numbers, kind="stable")
+    order = in_order(numbers)
     ends = np.flatnonzero(np.diff(numbers[order])) + 1
     if len(order):
         for places in np.split(order, ends):

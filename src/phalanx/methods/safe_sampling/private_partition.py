@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, in_order
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
@@ -127,7 +127,7 @@ class Division:
             elif isinstance(axis, Nodes):
                 self.ways.append(_Children(axis, Places(axis, column)))
         self.fixed = head
-        self.all_rows = np.argsort(head, kind="stable")
+        self.all_rows = in_order(head)
         """All rows, those together that the fixed levels do not tell apart; parts of it keep this
         order.
         """

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.data.join_tree import join_tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, PlanError, did_you_mean, listed
@@ -298,7 +298,7 @@ def _boxes(microdata: Microdata, names: Sequence[str], k: int) -> Boxes:
     of_row = mondrian_partition(
         Mondrian(k=k, cut_at="median"), [microdata.columns[name] for name in names], None
     )
-    order = np.argsort(of_row, kind="stable")
+    order = in_order(of_row)
     begins = np.flatnonzero(np.diff(of_row[order], prepend=-1))
     ends: dict[str, tuple[Ints, Ints]] = {}
     for name in names:

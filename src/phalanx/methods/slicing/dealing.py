@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from phalanx.arrays import Floats, Integers, Ints
+from phalanx.arrays import Floats, Integers, Ints, in_order
 from phalanx.methods.slicing.kernels.halves import Cells
 from phalanx.methods.slicing.tuples import Coded
 
@@ -47,7 +47,7 @@ def merged(buckets: Ints, keeps: Callable[[Ints], bool]) -> Ints:
     """Buckets, 0 .. g-1, of which those that do not keep the promise are put together until all do;
     it is kept by all rows as one bucket.
     """
-    order = np.argsort(buckets, kind="stable")
+    order = in_order(buckets)
     good: list[Ints] = []
     waiting: list[Ints] = []
     for piece in np.split(order, np.flatnonzero(np.diff(buckets[order])) + 1):
@@ -100,9 +100,7 @@ def runs(cells: Cells, order: Ints, l: int) -> Iterator[Ints]:
 
     ValueError where the rows with some q do not keep l.
     """
-    order = order[
-        np.argsort(cells.of_row[order], kind="stable")
-    ]  # cells stand in the order of q and then of values
+    order = order[in_order(cells.of_row[order])]  # cells stand in the order of q and then of values
     counts = np.bincount(cells.of_row, minlength=len(cells.q))
     start = 0
     for first, end in zip(cells.first[:-1].tolist(), cells.first[1:].tolist(), strict=True):

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from phalanx.arrays import Bools, Integers, Ints
+from phalanx.arrays import Bools, Integers, Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible, lower_to
 from phalanx.exact import Number, exact
@@ -26,7 +26,7 @@ def eligible(q: Integers, sensitive: Integers, l: int | Fraction, order: Ints) -
     cap = np.zeros(len(counts), dtype=np.int64)
     for start, end in zip(cells.first[:-1].tolist(), cells.first[1:].tolist(), strict=True):
         cap[start:end] = largest_eligible(counts[start:end], l)
-    order = order[np.argsort(cells.of_row[order], kind="stable")]
+    order = order[in_order(cells.of_row[order])]
     stays = np.empty(len(q), dtype=bool)
     stays[order] = (
         np.arange(len(q)) - (np.cumsum(counts) - counts)[cells.of_row[order]]
