@@ -30,6 +30,9 @@ def test_different_numbers_are_those_of_numpy(low, width, drawn):
     assert some.dtype == places.dtype == np.int64
     first = [numbers.tolist().index(number) for number in expected.tolist()]
     assert arrays.firsts(places, len(some)).tolist() == first
+    asked = np.array([*drawn, *numbers.tolist(), low - 1, low + 1], dtype=np.int64)
+    expected_places = [some.tolist().index(n) if n in some else -1 for n in asked.tolist()]
+    assert arrays.places_in(asked, some).tolist() == expected_places
     in_order, order = arrays.ordered(numbers)
     assert order.tolist() == np.argsort(numbers, kind="stable").tolist()
     assert in_order.tolist() == sorted(numbers.tolist())

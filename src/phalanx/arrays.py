@@ -20,6 +20,10 @@ _DENSE: Final = 4
 """A table of all numbers may be so many times as long as what is looked up."""
 
 
+_WIDE: Final = 8
+"""The same where one look into a table takes the place of a search."""
+
+
 def different(numbers: Ints) -> tuple[Ints, Ints]:
     """The different ones of some whole numbers, ascending, shape (d,), and the place there of each
     one, shape (n,): what NumPy's ``unique`` gives, in a third to a tenth of its time.
@@ -88,6 +92,26 @@ def firsts(places: Integers, many: int) -> Ints:
     first = np.empty(many, dtype=np.int64)
     first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
     return first
+
+
+def places_in(numbers: Ints, ascending: Ints) -> Ints:
+    """The place of every number among ascending ones, all of them different, shape (n,); -1 for one
+    that is not there. Where these are near each other, a table of all in between tells.
+
+    >>> places_in(np.array([7, 6, 5, 90]), np.array([5, 7]))
+    array([ 1, -1,  0, -1])
+    """
+    if not len(ascending):
+        return np.full(len(numbers), -1, dtype=np.int64)
+    low, high = int(ascending[0]), int(ascending[-1])
+    if high - low > _WIDE * (len(numbers) + len(ascending)):
+        at = np.minimum(np.searchsorted(ascending, numbers), len(ascending) - 1)
+        return np.where(ascending[at] == numbers, at, -1)
+    # one place more than there are, for all numbers below and above
+    place = np.full(high - low + 2, -1, dtype=np.int32 if len(ascending) < 2**31 else np.int64)
+    place[ascending - low] = np.arange(len(ascending))
+    inside = (numbers >= low) & (numbers <= high)
+    return place[np.where(inside, numbers - low, high - low + 1)].astype(np.int64)
 
 
 def places_among(texts: pl.Series, others: pl.Series) -> Ints:

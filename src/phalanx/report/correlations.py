@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Floats, Ints, different, in_order
+from phalanx.arrays import Floats, Ints, different, in_order, places_in
 from phalanx.release.form import Form
 from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
@@ -68,7 +68,7 @@ class Correlations:
         attribute_names = list(dict.fromkeys(name for column in columns for name in column))
         last = [a.name for a in form.attribute("sensitive") if a.name in attribute_names[MOST:]]
         names = [*attribute_names[: MOST - len(last)], *last]
-        ids = np.unique(parts[0][BUCKET].to_numpy())
+        ids = different(parts[0][BUCKET].to_numpy())[0]
         home = {
             name: next(i for i, column in enumerate(columns) if name in column) for name in names
         }
@@ -81,7 +81,7 @@ class Correlations:
         }
         spread = {
             name: _Spread.of(
-                np.searchsorted(ids, parts[i][BUCKET].to_numpy()),
+                places_in(parts[i][BUCKET].to_numpy(), ids),
                 codes[i, name],
                 counts[i],
                 len(ids),
@@ -194,8 +194,8 @@ def _estimated(a: _Spread, b: _Spread) -> _Joint | None:
     are too many.
     """
     (of_a, value, n), (of_b, other, m) = a.cells, b.cells
-    begin = np.searchsorted(of_b, of_a, "left")
-    times = np.searchsorted(of_b, of_a, "right") - begin
+    cells = np.bincount(of_b, minlength=len(b.sizes))
+    times, begin = cells[of_a], (np.cumsum(cells) - cells)[of_a]
     if times.sum() > _MOST_PAIRS:
         return None
     mine = np.repeat(np.arange(len(value)), times)

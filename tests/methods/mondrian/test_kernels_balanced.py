@@ -198,6 +198,14 @@ def test_groups_of_rows_that_all_differ_are_those_of_the_twin(
         assert sets_of(group) == naive.groups_of(rows, everybody, least, least, holds)
 
 
+@given(st.lists(st.floats(0, 1) | st.sampled_from([0.5, 0.5 + 2**-40, 0.5 + 2**-53]), min_size=1))
+def test_every_row_stands_where_its_number_does(numbers: list[float]) -> None:
+    """Also where several numbers are nearer to each other than a table of steps tells."""
+    places = places_of(np.array(numbers)[:, None])
+    assert places.values[places.codes[0]].tolist() == numbers
+    assert places.values.tolist() == sorted(set(numbers))
+
+
 @given(st.integers(1, 200), st.integers(1, 5), st.integers(0, 2**32))
 @settings(max_examples=50, deadline=None)
 def test_equal_rows_are_divided_like_others(n: int, least: int, seed: int) -> None:

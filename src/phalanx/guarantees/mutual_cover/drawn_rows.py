@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.consistency.perturbed import codes_of
 from phalanx.release.evidence.outputs import Classes, OutputTables
@@ -49,11 +49,8 @@ class DrawnRows:
                 np.repeat(np.arange(len(first) - 1), np.diff(first)) * len(domain)
                 + classes.codes[a]
             )
-            wanted = classes.group * len(domain) + code
-            at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-            shown[:, a] = np.where(
-                (code >= 0) & (cells[at] == wanted), at - first[classes.group], -1
-            )
+            at = places_in(classes.group * len(domain) + code, cells)
+            shown[:, a] = np.where((code >= 0) & (at >= 0), at - first[classes.group], -1)
         return cls(outputs, classes, shown, outputs.of[classes.group])
 
     def unlike_groups(self) -> int:

@@ -44,20 +44,13 @@ _NO_ROW: Final = -1
 
 def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft:
     """The release as it would be published, if the check of its files holds."""
-    protected, hidden = table.held, ~state.shown
     emptied = np.flatnonzero(state.emptied[: table.rows])
-    taken: dict[int, set[Any]] = {}
-    for row, code in zip(
-        protected.row_of[hidden].tolist(), protected.codes[hidden].tolist(), strict=True
-    ):
-        taken.setdefault(row, set()).add(protected.names[code])
-    for row, carries in _in_cohorts(state):
-        if carries and table.of_sets:
-            column = table.microdata.sensitive
-            taken[row] = (
-                set(str(column.domain.values[int(column.codes[row])]).split(SEPARATOR)) - carries
-            )
-    shown = suppress(table.microdata, taken, emptied)
+    if table.of_sets:
+        shown = suppress(table.microdata, _taken(table, state), emptied)
+    else:  # a row with one value has nothing without it
+        without = state.emptied[: table.rows].copy()
+        without[table.held.row_of[~state.shown]] = True
+        shown = suppress(table.microdata, {}, np.flatnonzero(without))
     form, published_id = _form(table, shown, state, exposed, stream)
     groups = np.where(exposed.place == NOWHERE, 0, published_id[exposed.place])
     suppressed_rows = int((exposed.place[: table.rows] == NOWHERE).sum())
@@ -70,9 +63,25 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
         suppressed=Suppressed(
             rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
             values=_suppressed_values(table, state),
-            microdata=shown if taken or len(emptied) else None,
+            microdata=shown if shown is not table.microdata else None,
         ),
     )
+
+
+def _taken(table: Table, state: State) -> dict[int, set[Any]]:
+    """The values that are taken out of the sets of rows."""
+    protected, hidden, names = table.held, ~state.shown, table.held.names.to_list()
+    taken: dict[int, set[Any]] = {}
+    for row, code in zip(
+        protected.row_of[hidden].tolist(), protected.codes[hidden].tolist(), strict=True
+    ):
+        taken.setdefault(row, set()).add(names[code])
+    column = table.microdata.sensitive
+    for row, carries in _in_cohorts(state):
+        if carries:
+            own = str(column.domain.values[int(column.codes[row])]).split(SEPARATOR)
+            taken[row] = set(own) - carries
+    return taken
 
 
 def _form(

@@ -164,7 +164,9 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
     if not (taken or len(emptied)) or microdata.schema.sensitive is None:
         return microdata
     column = microdata.sensitive
-    domain, rows = column.domain, np.array(sorted({*taken, *emptied.tolist()}))
+    domain, concerned = column.domain, np.zeros(len(column.codes), dtype=np.bool_)
+    concerned[emptied] = concerned[[*taken]] = True
+    rows = np.flatnonzero(concerned)
     if domain.type == "set":
         empty = set(emptied.tolist())
         own = domain.values.gather(column.codes[rows]).to_list()

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 
@@ -77,7 +77,7 @@ def _own(demands: Demands, place: Ints, rows: Ints) -> tuple[Ints, Ints, Floats]
     """
     histories = len(demands.starts) - 1
     group, history = np.divmod(
-        np.unique(place[rows] * histories + demands.history[rows]), histories
+        different(place[rows] * histories + demands.history[rows])[0], histories
     )
     first = demands.starts[history]
     many = demands.starts[history + 1] - first
