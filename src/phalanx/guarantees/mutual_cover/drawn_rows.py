@@ -51,7 +51,7 @@ class DrawnRows:
             )
             at = places_in(classes.group * len(domain) + code, cells)
             shown[:, a] = np.where((code >= 0) & (at >= 0), at - first[classes.group], -1)
-        return cls(outputs, classes, shown, outputs.of[classes.group])
+        return cls(outputs, classes, shown, outputs.of.take(classes.group, axis=0))
 
     def unlike_groups(self) -> int:
         """How many groups have other tuples, on some attribute, than the table says."""
@@ -75,9 +75,9 @@ class DrawnRows:
         """How many units each person gives to the class ``column``, shape (p, d), on every
         attribute; 0 where it is -1.
         """
-        k = np.diff(self.outputs.starts)[self.table]
-        cell = self.outputs.cells[self.table] + self.classes.own * k + np.maximum(column, 0)
-        return np.where(column >= 0, self.outputs.units[cell], 0)
+        k = np.diff(self.outputs.starts).take(self.table)
+        cell = self.outputs.cells.take(self.table) + self.classes.own * k + np.maximum(column, 0)
+        return np.where(column >= 0, self.outputs.units.take(cell), 0)
 
     @cached_property
     def stay(self) -> Ints:
@@ -127,11 +127,11 @@ class DrawnRows:
         """
         whole, (_, d) = self.outputs.denominator, self.shown.shape
         kind = object if (d + 1) * whole >= _ROOM else np.int64
-        leave = (whole - self.stay[rows][:, list(order)]).astype(kind)
+        leave = (whole - self.stay.take(rows, axis=0)[:, list(order)]).astype(kind)
         begins = np.zeros((len(leave), d + 1), dtype=kind)
         begins[:, 1:] = np.cumsum(leave, axis=1)
         by_itself = begins[:, :-1] >= self.outputs.changes * whole
-        changed = self.changed[rows][:, list(order)]
+        changed = self.changed.take(rows, axis=0)[:, list(order)]
         together = np.zeros(len(leave), np.bool_)
         for point in range(d + 1):
             here = np.flatnonzero(~together)

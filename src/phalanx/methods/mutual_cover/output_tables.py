@@ -58,7 +58,7 @@ class Tables:
     @property
     def table(self) -> Ints:
         """The table of every row on every attribute, shape (n, d)."""
-        return self.of[self.group]
+        return self.of.take(self.group, axis=0)
 
     def taking(self, rows: Ints, group: Ints, changed: Bools, newer: "Tables") -> "Tables":
         """The same with the groups of ``rows`` put together anew: ``group`` (n,) are all rows'
