@@ -52,6 +52,16 @@ def test_of_many_numbers_too(width):
         assert np.array_equal(arrays.in_order(numbers.astype(np.int32)), order)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint32])
+def test_numbers_of_any_width(dtype):
+    """As if they had 64 bits: a file that others wrote may hold narrow ones."""
+    numbers = np.random.default_rng(1).integers(0, 128, 500).astype(dtype)
+    some, places = arrays.different(numbers)
+    assert some.tolist() == sorted({*numbers.tolist()}) and (some[places] == numbers).all()
+    assert (arrays.places_in(numbers, some) == places).all()
+    assert (arrays.in_order(numbers) == np.argsort(numbers, kind="stable")).all()
+
+
 @given(st.lists(st.none() | st.text("aé\0😀", max_size=2)))
 def test_texts_stand_where_they_are_found(texts):
     """Each at the place of the one that it is, and one that is not there, or missing, behind all."""

@@ -24,7 +24,7 @@ _WIDE: Final = 8
 """The same where one look into a table takes the place of a search."""
 
 
-def different(numbers: Ints) -> tuple[Ints, Ints]:
+def different(numbers: Integers) -> tuple[Ints, Ints]:
     """The different ones of some whole numbers, ascending, shape (d,), and the place there of each
     one, shape (n,): what NumPy's ``unique`` gives, in a third to a tenth of its time.
 
@@ -34,7 +34,7 @@ def different(numbers: Ints) -> tuple[Ints, Ints]:
     >>> different(np.array([7, 5, 7]))
     (array([5, 7]), array([1, 0, 1]))
     """
-    n = len(numbers)
+    n, numbers = len(numbers), numbers.astype(np.int64, copy=False)
     low, high = (int(numbers.min()), int(numbers.max())) if n else (0, -1)
     width, bits = high - low + 1, n.bit_length()
     if width <= _DENSE * n:
@@ -94,13 +94,14 @@ def firsts(places: Integers, many: int) -> Ints:
     return first
 
 
-def places_in(numbers: Ints, ascending: Ints) -> Ints:
+def places_in(numbers: Integers, ascending: Ints) -> Ints:
     """The place of every number among ascending ones, all of them different, shape (n,); -1 for one
     that is not there. Where these are near each other, a table of all in between tells.
 
     >>> places_in(np.array([7, 6, 5, 90]), np.array([5, 7]))
     array([ 1, -1,  0, -1])
     """
+    numbers = numbers.astype(np.int64, copy=False)
     if not len(ascending):
         return np.full(len(numbers), -1, dtype=np.int64)
     low, high = int(ascending[0]), int(ascending[-1])
