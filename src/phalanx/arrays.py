@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of arrays, declared once; which numbers of an array are different, and their order;
-where texts stand among others; and how an array of Arrow comes to Polars.
+where numbers and texts stand among others; and how an array of Arrow comes to Polars.
 """
 
 from typing import Any, Final
@@ -18,8 +18,6 @@ Ints = npt.NDArray[np.int64]
 
 _DENSE: Final = 4
 """A table of all numbers may be so many times as long as what is looked up."""
-
-
 _WIDE: Final = 8
 """The same where one look into a table takes the place of a search."""
 
@@ -122,7 +120,10 @@ def places_among(texts: pl.Series, others: pl.Series) -> Ints:
     >>> places_among(pl.Series(["b", "c", None]), pl.Series(["a", "b"]))
     array([1, 2, 2])
     """
-    known = texts.cast(pl.Enum(others), strict=False).to_physical().cast(pl.Int64)
+    if not len(others):
+        return np.zeros(len(texts), dtype=np.int64)
+    places = pl.Series(np.arange(len(others), dtype=np.int64))
+    known = texts.replace_strict(others, places, default=None, return_dtype=pl.Int64)
     return known.fill_null(len(others)).to_numpy()
 
 

@@ -6,10 +6,13 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from phalanx.estimators.conditions import All
 from phalanx.estimators.models import maximized
 from phalanx.estimators.regions import Line
-from phalanx.estimators.view import Box
+from phalanx.estimators.view import Box, Ends, Facet, View
 from phalanx.release.manifest import PublishedAttribute
 
 PRICE = PublishedAttribute(name="price", role="quasi", type="numeric", columns=["price"])
@@ -46,3 +49,65 @@ def test_a_value_beyond_all_others_leaves_figures_to_them() -> None:
         )
     assert np.isfinite(share).all()
     assert [share[0], share[1:3].sum(), share[3]] == pytest.approx([1 / 3] * 3, rel=1e-3)
+
+
+def ends_of(entries: list[tuple[int | None, int | None, bool, bool]]) -> tuple[Facet, View]:
+    """A facet whose entries go from one number to another one, an end of None being open, some with
+    the missing value, some tight; and a view of it alone.
+    """
+    low, high, missing, tight = (list(column) for column in zip(*entries, strict=True))
+    opened = tuple(np.array([end is None for end in ends]) for ends in (low, high))
+    numbers = [pl.Series([end or 0 for end in ends], dtype=pl.Int64) for ends in (low, high)]
+    nothing = np.array(
+        [a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)]
+    )
+    ends = Ends(*numbers, nothing, np.array(missing) | nothing, opened)  # type: ignore[arg-type]
+    every, ones = np.arange(len(entries)), np.ones(len(entries), dtype=np.int64)
+    facet = Facet(every, ones, {"price": ends}, np.array(tight))
+    return facet, View("generalized", (PRICE,), ones, 0 * ones, (facet,))
+
+
+def regions_of(box: Box) -> list[tuple[int, int, bool, bool]]:
+    """What a box says of every entry."""
+    parts = (part[box.which].tolist() for part in (box.low, box.high, box.missing, box.tight))
+    return list(zip(*parts, strict=True))
+
+
+ENTRY = st.tuples(
+    st.none() | st.integers(0, 3), st.none() | st.integers(0, 3), st.booleans(), st.booleans()
+)
+
+
+@given(st.lists(ENTRY, min_size=1, max_size=12))
+@example([(1, 2, missing, tight) for missing in (False, True) for tight in (False, True)])
+@example([(1, 2, False, False), (None, 2, False, False), (1, None, False, False)])
+def test_equal_entries_are_one_box_and_others_are_not(entries):
+    """Each entry's box is what it would be among entries that were all looked at by themselves, and
+    no two boxes say the same.
+    """
+    facet, view = ends_of(entries)
+    regions = view.regions("price", All(()))
+    box = Box.of(view, facet, "price", regions)
+    by_itself = np.arange(len(entries))
+    view._different[id(facet), "price"] = by_itself, by_itself
+    assert regions_of(box) == regions_of(Box.of(view, facet, "price", regions))
+    assert len(box.low) == len({*zip(*(part.tolist() for part in ends_said(facet)), strict=True)})
+
+
+def ends_said(facet: Facet) -> list[np.ndarray]:
+    """All that a facet says of each entry, column by column."""
+    ends = facet.ends["price"]
+    numbers = [end.to_numpy() for end in (ends.low, ends.high)]
+    return [*numbers, ends.nothing, ends.missing, *ends.unbounded, facet.tight]  # type: ignore[list-item]
+
+
+def test_boxes_that_leave_out_a_mark_are_caught():
+    """Were tight entries taken for others between the same ends, their rows would not be counted at
+    the ends.
+    """
+    facet, view = ends_of([(1, 2, False, False), (1, 2, False, True)])
+    regions = view.regions("price", All(()))
+    view._different[id(facet), "price"] = np.array([0]), np.array([0, 0])
+    wrong = regions_of(Box.of(view, facet, "price", regions))
+    del view._different[id(facet), "price"]
+    assert wrong != regions_of(Box.of(view, facet, "price", regions))

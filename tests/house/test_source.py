@@ -195,16 +195,10 @@ def nothing_hidden_is_written(file: File) -> Iterator[str]:
     carry rows that were filtered out.
 
     The ledger is private, and seals what it stores; parts of a table larger than memory lie in files
-    without a name until they are published. A list of categories that only gives codes is gone with
-    them.
+    without a name until they are published.
     """
     if file.room in {"ledger", "engines"}:
         return
-    for_codes = [
-        call.func.value
-        for call in file.calls()
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "to_physical"
-    ]
     for call in file.calls():
         name, given = word(call.func), stated(call)
         if name in {"write_parquet", "sink_parquet"} and not is_false(given.get("statistics")):
@@ -224,15 +218,11 @@ def nothing_hidden_is_written(file: File) -> Iterator[str]:
             "write_ipc",
         }:
             yield f"{call.lineno}: {name}"
-        if (
-            name == "cast"
-            and call not in for_codes
-            and any(
-                word(part) in {"Categorical", "Enum"}
-                for argument in call.args
-                for part in ast.walk(argument)
-                if isinstance(part, ast.expr)
-            )
+        if name == "cast" and any(
+            word(part) in {"Categorical", "Enum"}
+            for argument in call.args
+            for part in ast.walk(argument)
+            if isinstance(part, ast.expr)
         ):
             yield f"{call.lineno}: a cast to a type that carries its list of categories"
 

@@ -4,6 +4,7 @@ columns within buckets across them.
 """
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -155,6 +156,22 @@ def test_two_tables_are_two_columns(drawn):
     table, buckets = drawn
     form, _ = bucketize(encoded(table), buckets, Randomness.seeded(1).stream("x"))
     agree(Correlations.of(form), table, buckets, COLUMNS["alone"])
+
+
+@pytest.mark.parametrize("lacking", ["table", "values"])
+@pytest.mark.parametrize("bucket", [0, 2, 4])
+def test_a_bucket_that_one_table_lacks_counts_nowhere(lacking, bucket):
+    """A bent release gets its figures without what is linked with nothing."""
+    draw = np.random.default_rng(7)
+    table = pl.DataFrame({name: draw.choice(list("abc"), 40) for name in ("age", "sex", "ill")})
+    form, _ = bucketize(encoded(table), np.arange(40) // 8, Randomness.seeded(1).stream("x"))
+    gone = pl.col("bucket") != sorted(form.table["bucket"].unique())[bucket]
+    bent = replace(form, **{lacking: getattr(form, lacking).filter(gone)})
+    both = replace(bent, table=bent.table.filter(gone), values=bent.values.filter(gone))
+    found, asked = (Correlations.of(one) for one in (bent, both))
+    assert np.isfinite(found.phi2).all()
+    if lacking == "table":
+        assert found.phi2 == pytest.approx(asked.phi2, abs=1e-12)
 
 
 def test_many_values_are_counted_as_few_are(monkeypatch):

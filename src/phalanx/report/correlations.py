@@ -146,7 +146,10 @@ class _Spread:
 
     @classmethod
     def of(cls, bucket: Ints, code: Ints, count: Floats, g: int) -> "_Spread":
-        """Sorted, where a part is not."""
+        """Sorted, where a part is not; without what stands in no bucket (-1) of the first part."""
+        there = bucket >= 0
+        if not there.all():
+            bucket, code, count = bucket[there], code[there], count[there]
         if (np.diff(bucket) < 0).any():
             order = in_order(bucket)
             bucket, code, count = bucket[order], code[order], count[order]
