@@ -12,11 +12,21 @@ from itertools import pairwise
 from typing import Literal
 
 Holds = Callable[[list[int], int, list[int]], bool]
-Broken = Literal["", "free", "own size", "three eighths", "forgets"]
+Broken = Literal["", "free", "own size", "three eighths", "forgets", "unsure"]
 
 
 def flat(blocks: Sequence[list[int]]) -> list[int]:
     return [i for block in blocks for i in block]
+
+
+def lead_of(size: int, unit: int, least: int) -> int:
+    """How many rows the first of two parts has that need not be equal: about half, in steps that
+    are as large as a quarter allows.
+    """
+    step = unit if size >= 2 * unit else least
+    while 4 * (2 * step) <= size:
+        step *= 2
+    return min(range(0, size + 2 * step, step), key=lambda x: (abs(2 * x - size), -x))
 
 
 def groups_of(
@@ -26,19 +36,20 @@ def groups_of(
     least: int,
     holds: Holds,
     broken: Broken = "",
+    odd: bool = True,
 ) -> list[list[int]]:
     """The groups of the ``present`` rows, as sorted lists of row numbers; rows that are equal on
-    all attributes fall in the order of their numbers.
+    all attributes fall in the order of their numbers. ``odd``: parts may differ by a row.
     """
     attributes = range(len(rows[0]))
 
     def width(part: list[int], q: int) -> float:
         return max(rows[i][q] for i in part) - min(rows[i][q] for i in part)
 
-    def share(block: list[int], by: list[int], parts: int, turn: int) -> list[list[int]]:
+    def share(block: list[int], by: list[int], parts: int, turn: int, lead: int) -> list[list[int]]:
         ordered = sorted(block, key=lambda i: [rows[i][q] for q in by])
         n = len(ordered)
-        ends = [n * x // parts for x in range(parts + 1)]
+        ends = [0, lead, n] if lead else [n * x // parts for x in range(parts + 1)]
         if broken == "three eighths":
             ends = [0, 3 * n // 8, n]
         if broken == "free" and parts == 2 and n % 2 and turn % 2:
@@ -47,17 +58,21 @@ def groups_of(
 
     def ways(size: int, blocks: list[list[int]]) -> int:
         each = len(blocks[0])
-        if broken in ("free", "three eighths"):
+        if broken in ("free", "own size", "three eighths"):
             return 2
-        if 3 * unit <= size < 4 * unit and (len(blocks) == 1 or each % 3 == 0):
+        if len(blocks) == 1 and size % (3 * unit) == 0:
             return 3
-        if len(blocks) == 1 or each % 2 == 0:
+        if each % 2 == 0:
             return 2
-        return 3 if each % 3 == 0 else 0
+        if each % 3 == 0:
+            return 3
+        return 2 if odd and len(blocks) == 1 else 0
 
-    def cuts(node: list[int], blocks: list[list[int]], parts: int) -> list[list[list[list[int]]]]:
+    def cuts(
+        node: list[int], blocks: list[list[int]], parts: int, lead: int = 0
+    ) -> list[list[list[list[int]]]]:
         """All cuts, the one that narrows most first; a cut is a list of parts, a part a list of
-        blocks.
+        blocks. ``lead``: how many rows the first of two parts has, 0 for half of them.
         """
         found = []
         for q in attributes:
@@ -69,7 +84,7 @@ def groups_of(
                         key=lambda other: -width(node, other),
                     ),
                 ]
-                divided = [share(block, by, parts, turn) for turn, block in enumerate(blocks)]
+                divided = [share(block, by, parts, turn, lead) for turn, block in enumerate(blocks)]
                 cut = [[pieces[x] for pieces in divided] for x in range(parts)]
                 if all(piece for part in cut for piece in part):
                     found.append(
@@ -83,6 +98,17 @@ def groups_of(
 
     def grow(blocks: list[list[int]]) -> list[list[int]]:
         node = flat(blocks)
+        if holds(node, 0, node):  # nothing that is bounded
+            blocks = [node]
+        lead = lead_of(len(node), unit, least)
+        fewer = min(lead, len(node) - lead)
+        sure = (
+            len(blocks) == 1 and fewer >= least and (broken == "unsure" or holds(node, fewer, node))
+        )
+        if sure and broken in ("", "unsure"):
+            for cut in cuts(node, blocks, 2, lead)[:1]:
+                if all(holds(flat(part), fewer, node) for part in cut):
+                    return [group for part in cut for group in grow(part)]
         while True:
             parts = ways(len(node), blocks)
             if parts == 0 or len(node) // parts < least:

@@ -296,7 +296,7 @@ FOR_GOOD = {
         (MANY[:20], hiv(1, 20)), (MANY[:22], hiv(1, 2))
     ),
     "1 of 20 for good, then 1 of 20 who come": series(
-        (MANY[:20], hiv(1, 20)), (MANY[:40], hiv(1, 20))
+        (MANY[:40:2], hiv(1, 20)), (MANY[:40], hiv(1, 20))
     ),
 }
 
@@ -708,7 +708,7 @@ def homes() -> Iterable[Case]:
     )
     yield open_(
         "mondrian",
-        even,
+        even | {"k": 3},
         "aabbcc, each is a couple's, as persons",
         households(shared, 2),
         HALF,

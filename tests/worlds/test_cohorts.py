@@ -12,7 +12,7 @@ import pytest
 
 from phalanx.methods.global_guarantee import cohorts, phases
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
-from worlds.cases import BOTH, FOR_GOOD, INFECTED, LATE, LEFT
+from worlds.cases import BOTH, FOR_GOOD, INFECTED, LATE, LEFT, hiv, orders
 from worlds.choices import as_they_stand
 from worlds.oracle import ask
 
@@ -67,16 +67,29 @@ def test_a_newcomer_is_not_silent_alone(monkeypatch):
 
 
 def test_a_member_who_comes_to_have_it_is_not_shown(monkeypatch):
-    """A cohort has room for what comes later; members of whom more is shown are caught, and so is a
-    cohort without room.
-    """
+    """A cohort has room for what comes later; one without room is caught."""
     assert largest(INFECTED)[0] <= HALF
     with monkeypatch.context() as broken:
         broken.setattr(phases, "_check_later", lambda *_: None)
         broken.setattr(phases, "_ROOM", 1)
         assert largest(INFECTED)[0] == HALF + HALF / 19
-        broken.setattr(cohorts, "_silenced", lambda _, state: state)
-        assert largest(INFECTED)[0] == Fraction(2, 3)
+
+
+@pytest.mark.slow
+def test_members_of_whom_more_is_shown_are_caught(monkeypatch):
+    """Two of twenty come to have it, where one had it: members of cohorts who show it give others
+    away.
+    """
+    more = tuple(
+        (one, two)
+        for one in orders(hiv(1, 20))
+        for two in orders(hiv(3, 20))
+        if two[one.index("hiv")] == "hiv"
+    )
+    setting = replace(INFECTED, worlds=more)
+    monkeypatch.setattr(phases, "_check_later", lambda *_: None)
+    monkeypatch.setattr(cohorts, "_silenced", lambda _, state: state)
+    assert largest(setting)[0] == Fraction(3, 4)
 
 
 def test_what_else_a_member_has_is_told_with_all_others(monkeypatch):

@@ -356,9 +356,7 @@ def cuts():
 
 
 def told_of(n, counts, ratios):
-    unit = max(2, *(int(-(-r // 1)) for r in ratios))
-    parts = 3 if 3 * unit <= n < 4 * unit else 2
-    return linked(n, parts, counts, [int((n // parts) / r) for r in ratios]) if n % parts else None
+    return linked(n, 2, counts, [int((n // 2) / r) for r in ratios]) if n % 2 and n % 3 else None
 
 
 def test_what_is_counted_after_a_failed_uneven_cut_is_never_too_little_and_within_the_ratio():

@@ -23,8 +23,10 @@ from phalanx.methods.mondrian.balanced import (
     nothing_shared,
     places_of,
     sizes,
+    steady_sizes,
 )
 from phalanx.methods.mondrian.kernels import balanced as kernel
+from phalanx.methods.mondrian.kernels import dividing
 from phalanx.randomness import Randomness
 
 Sets = list[list[int]]
@@ -77,6 +79,16 @@ def keeps_shares(held: Sets, base: list[float], over: list[dict[int, float]]) ->
     return holds
 
 
+def in_one_part(
+    positions: Any, order: Any, wanted: kernel.Sizes, shares: Shares, asked: Asked
+) -> Any:
+    """The groups of all rows by one thread."""
+    group, root = np.full(len(positions), -1, dtype=np.int64), np.array([[0, len(order), 1]])
+    places = laid_out(places_of(positions), order, shares, asked)
+    kernel.cut(places, order.copy(), root, wanted, shares, asked, 0, group)
+    return group
+
+
 def sets_of(group: Any) -> list[list[int]]:
     return sorted(np.flatnonzero(group == name).tolist() for name in np.unique(group) if name >= 0)
 
@@ -98,27 +110,31 @@ def tables(draw: st.DrawFn) -> Any:
     st.integers(1, 4),
     st.integers(0, 3),
     st.sampled_from(["1", "3/2", "2", "5/2", "3"]),
+    st.booleans(),
 )
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_groups_under_a_requirement_are_those_of_the_twin(
-    table: Any, data: st.DataObject, least: int, more: int, asked: str
+    table: Any, data: st.DataObject, least: int, more: int, asked: str, odd: bool
 ) -> None:
-    """The same groups, for every size and every l; and None exactly where the whole table does not
-    keep l.
+    """The same groups, for every size and every l, with odd cuts and without; and None exactly where
+    the whole table does not keep l.
     """
     rows, order = table
     values, l = (
         data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))),
         Fraction(asked),
     )
-    found = by_cuts(
-        np.array(rows), order, least + more, least, nothing_shared(len(rows)), frequency(values, l)
-    )
+    nothing, places = nothing_shared(len(rows)), np.array(rows)
+    found = by_cuts(places, order, least + more, least, nothing, frequency(values, l))
     holds = keeps_frequency(values, l)
     everybody = list(range(len(rows)))
     assert (found is None) == (not holds(everybody, len(rows), everybody))
     if found is not None:
-        assert sets_of(found) == naive.groups_of(rows, everybody, least + more, least, holds)
+        if not odd:
+            wanted = kernel.Sizes(least + more, least, odd=False)
+            found = in_one_part(places, order, wanted, nothing, frequency(values, l))
+        expected = naive.groups_of(rows, everybody, least + more, least, holds, odd=odd)
+        assert sets_of(found) == expected
 
 
 @given(tables(), st.data(), st.integers(1, 4), st.integers(0, 3))
@@ -173,7 +189,7 @@ def test_the_kth_of_some_keys_is_that_of_the_sorted_ones(
     expected = sorted(keys[:size].tolist())[k - 1]
     spare = keys if in_place else np.empty(size, dtype=np.int32)
     before = keys.copy()
-    assert kernel.kth(keys, size, k, spare, counts) == expected
+    assert dividing.kth(keys, size, k, spare, counts) == expected
     assert in_place or (keys == before).all()
 
 
@@ -247,14 +263,12 @@ def test_threads_do_not_change_the_groups() -> None:
     cut as one thread cuts it.
     """
     rng = np.random.default_rng(3)
-    n = kernel.LOOKED_AT + 5_001
+    n = dividing.LOOKED_AT + 5_001
     positions, values = rng.integers(0, 50, (n, 3)) / 64, rng.integers(0, 9, n).tolist()
     order, asked = rng.permutation(n), frequency(values, Fraction(3))
     together = by_cuts(positions, order, 3, 3, nothing_shared(n), asked)
-    alone = np.full(n, -1, dtype=np.int64)
-    places = laid_out(places_of(positions), order, nothing_shared(n), asked)
-    root = np.array([[0, n, 1]])
-    kernel.cut(places, order.copy(), root, 3, 3, nothing_shared(n), asked, 0, alone)
+    wanted = kernel.Sizes(3, 3, odd=True)
+    alone = in_one_part(positions, order, wanted, nothing_shared(n), asked)
     assert together is not None
     assert (together == alone).all()
     assert len(np.unique(together)) > 1000
@@ -265,8 +279,8 @@ def test_threads_do_not_change_the_groups() -> None:
 def test_rows_are_dealt_out_in_sizes_that_can_be_halved(
     n: int, least: int, smallest: int, d: int
 ) -> None:
-    """All rows are dealt out; a part is a size of groups times 2**i or 3 * 2**i, and, unless it is
-    the only one, no smaller than asked.
+    """All rows are dealt out; a part is a size of groups times 2**i, and times 1, 3, 9 or 27, and,
+    unless it is the only one, no smaller than asked.
     """
     if n < least or smallest < least:
         return
@@ -276,9 +290,25 @@ def test_rows_are_dealt_out_in_sizes_that_can_be_halved(
         assert rows % size == 0
         ways = rows // size
         odd = ways // (ways & -ways)
-        assert odd in (1, 3)
+        assert odd in (1, 3, 9, 27)
         assert size >= least
         assert rows >= smallest or len(dealt) == 1
+
+
+@given(st.integers(1, 10**6), st.integers(1, 40), st.integers(1, 4000))
+def test_few_rows_are_dealt_out_where_cuts_cannot_fail(n: int, unit: int, smallest: int) -> None:
+    """The first part can be halved three times and has all but at most one row in 256, or what
+    could not be halved so often, unless more are asked for; all is one part where there is no room.
+    """
+    dealt = steady_sizes(n, unit, smallest)
+    assert sum(rows for rows, _ in dealt) == n
+    if len(dealt) > 1:
+        (rows, _), (left, _) = dealt
+        assert rows % (8 * unit) == 0
+        assert left >= smallest
+        assert left < max(n / 256, 8 * unit) or left - max(n / 256, 8 * unit) < smallest
+    else:
+        assert n % (8 * unit) == 0 or n < smallest + max(n / 256, 8 * unit)
 
 
 @pytest.mark.parametrize("n", [1, 7, 100, 4001])

@@ -2,9 +2,9 @@
 """How surely members of a group may be linked where its cut, into parts that were not equally
 large, failed.
 
-A failed cut into equal parts leaves each member of a group of n rows with c/n. Where the parts were
-of m and m + 1 rows, a failure says a little more of some. Each part may hold q = floor(m / r) of a
-value of which a ratio r is demanded, and then
+A failed cut into equal parts leaves each member of a group of n rows with c/n. Where n is no
+multiple of two or three the parts were of m and m + 1 rows, and a failure says a little more of
+some. Each part may hold q = floor(m / r) of a value of which a ratio r is demanded, and then
 
 - where more of some value are there than all parts may hold, the cut fails whichever persons hold
   them: it says nothing;
@@ -27,9 +27,7 @@ from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 
 
 def unit_of(demands: Demands, least: int) -> int:
-    """The size that most groups will need; nodes of three to four times as many rows are cut in
-    three.
-    """
+    """The size that most groups will need."""
     finite = demands.base[np.isfinite(demands.base)]
     return max(least, int(np.ceil(finite.max(initial=1.0))))
 
@@ -42,13 +40,11 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
     """
     v = max((len(demands.base) for demands, _ in cuts), default=1)
     of = np.repeat(np.arange(len(hosts.size)), np.diff(hosts.starts))
-    key, ratio, unit = (
-        of * max(v, 1) + hosts.value,
-        np.ones(len(of)),
-        np.zeros(len(hosts.size), dtype=np.int64),
-    )
+    key, ratio = of * max(v, 1) + hosts.value, np.ones(len(of))
+    smaller = hosts.size // 2
+    uneven = np.zeros(len(hosts.size), dtype=bool)
     for demands, rows in cuts:
-        unit[place[rows]] = unit_of(demands, least)
+        uneven[place[rows]] = True
         here = np.isin(of, place[rows])
         ratio[here] = demands.base[hosts.value[here]]
         group, asked, own = _own(demands, place, rows)
@@ -56,14 +52,12 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
         at = np.minimum(np.searchsorted(key, asked), max(len(key) - 1, 0))
         has_key = np.zeros(len(asked), dtype=bool) if len(key) == 0 else key[at] == asked
         np.maximum.at(ratio, at[has_key], own[has_key])
-    parts = np.where((hosts.size >= 3 * unit) & (hosts.size < 4 * unit), 3, 2)
-    smaller = hosts.size // parts
-    uneven = (unit > 0) & (hosts.size % parts != 0) & (smaller >= least)
+    uneven &= (hosts.size % 2 != 0) & (hosts.size % 3 != 0) & (smaller >= least)
     most = np.floor(smaller[of] / ratio).astype(np.int64)
     most += (most + 1) * ratio <= smaller[of]  # as the cut compares, whatever a division rounds to
-    failed, surely = np.zeros(len(unit), dtype=bool), np.zeros(len(unit), dtype=bool)
+    failed, surely = np.zeros((2, len(uneven)), dtype=bool)
     failed[of[hosts.held > most]] = True
-    surely[of[hosts.held > parts[of] * most]] = True
+    surely[of[hosts.held > 2 * most]] = True
     tells = uneven & failed & ~surely
     return hosts._replace(
         held=np.where(tells[of], np.minimum(hosts.held, most), hosts.held),

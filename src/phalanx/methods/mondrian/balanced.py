@@ -12,7 +12,8 @@ import polars as pl
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels.rule import Asked, of_size
 from phalanx.methods.mondrian.kernels import balanced as kernel
-from phalanx.methods.mondrian.kernels.balanced import Places, Shares
+from phalanx.methods.mondrian.kernels.balanced import Shares, Sizes
+from phalanx.methods.mondrian.kernels.dividing import Places
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Stream
 
@@ -22,6 +23,21 @@ _GRAIN: Final = 16
 """A node of less than this part of the table is one thread's work."""
 _DEALS: Final = 20
 """How often rows are dealt out into parts of the same sizes."""
+
+_THIRDS: Final = (1, 3, 9, 27)
+"""Into so many parts a part is cut before it is halved."""
+_HALVED: Final = 4
+"""How much larger groups come to be where a part cannot be halved down to them: by so many over the
+largest power of two that divides its rows.
+"""
+_SURE: Final = 3.0
+"""Few parts that are drawn at random hold more of a value than by so many standard deviations."""
+_STEADY: Final = 8
+"""Most cuts cannot fail where those of parts of so many times less rows cannot."""
+_LEFT: Final = 256
+"""Then at most one row in so many is dealt out apart, but for what could else not be halved ..."""
+_HALVINGS: Final = 3
+"""... so often."""
 
 _STEPS: Final = 1 << 16
 """So many steps of a line are told apart by a table."""
@@ -50,11 +66,11 @@ def by_cuts(
     order; ``unit``: the size that most groups with something to keep will need, ``least``: the
     least size of any. The number of threads has no influence on the groups.
     """
-    order = order.copy()
     group = np.full(len(positions), -1, dtype=np.int64)
-    if not kernel.may_be_group(order, shares, asked):
+    if not kernel.may_be_groups(order, np.array([len(order)]), shares, asked):
         return None
-    _cut(places_of(positions), order, unit, least, shares, asked, group)
+    sizes = Sizes(unit, least, odd=True)
+    _cut(places_of(positions), order.copy(), sizes, shares, asked, group)
     return group
 
 
@@ -108,18 +124,18 @@ def shares_of(values: Codes, ratio: float) -> Shares:
 def by_even_cuts(
     positions: Floats, stream: Stream, least: int, asked: Asked, shares: Shares | None = None
 ) -> Ints | None:
-    """As :func:`by_cuts` for all rows, where no cut is ever odd: the chance of each member of a
-    group is exactly the share of the group, whatever is asked.
+    """As :func:`by_cuts` for all rows, where no cut that may fail is ever odd: the chance of each
+    member of a group is exactly the share of the group, whatever is asked.
 
     Rows are first dealt out, at random, into parts whose sizes can be halved down to about
-    ``least`` rows (:func:`sizes`); each part is cut by itself. A deal of which a part may not be a
-    group is drawn again. How often is decided by all values of the table together, so that it tells
-    of no person.
+    ``least`` rows (:func:`sizes`, :func:`steady_sizes`); each part is cut by itself. A deal of
+    which a part may not be a group is drawn again. How often is decided by all values of the table
+    together, so that it tells of no person.
     """
     n = len(positions)
     shares = nothing_shared(n) if shares is None else shares
     order = stream.permutation(n)
-    if not kernel.may_be_group(order, shares, asked):
+    if not kernel.may_be_groups(order, np.array([n]), shares, asked):
         return None
     parts = _deal(order, positions.shape[1], least, shares, asked)
     part_of = np.empty(n, dtype=np.int64)
@@ -130,60 +146,69 @@ def by_even_cuts(
     )  # afresh, as what failed before a deal was kept says something of the order
     group, places = np.empty(n, dtype=np.int64), places_of(positions)
     for p, (size, _) in enumerate(parts):
-        _cut(places, order[part_of[order] == p], size, size, shares, asked, group)
+        even = Sizes(size, least, odd=False)
+        _cut(places, order[part_of[order] == p], even, shares, asked, group)
     return group
 
 
-def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
+def steady_sizes(n: int, unit: int, smallest: int) -> list[tuple[int, int]]:
+    """Into how many rows ``n`` are dealt out where most cuts can be made whatever rows hold: a whole
+    number of ``unit`` rows times a power of two, and the few that are left, unless they are none,
+    but ``smallest`` at least.
+    """
+    step = unit << max(_HALVINGS, (n // (_LEFT * unit)).bit_length() - 1)
+    left = n % step
+    left += 0 if left in (0, n) else -(-max(0, smallest - left) // step) * step
+    return [(rows, unit) for rows in ([n] if left >= n else [n - left, left]) if rows > 0]
+
+
+def sizes(n: int, unit: int, smallest: int, d: int) -> list[tuple[int, int]]:
     """Into how many rows ``n`` are dealt out, each time with the size that its groups come to: that
-    times 2**i or 3 * 2**i is the number of rows.
+    times a power of two, and times a small power of three, is the number of rows.
 
     No part but the only one is below ``smallest``. The parts are those that promise the narrowest
-    boxes on ``d`` attributes, as fewer rows stand further apart.
+    boxes on ``d`` attributes: fewer rows stand further apart, and where a part can be halved more
+    often, more cuts are tried where one fails.
     """
     dealt, remaining = [], n
     while remaining > 0:
         best = (math.inf, remaining, remaining)
-        for ways in (2**i * j for i in range((remaining // least).bit_length()) for j in (1, 3)):
-            for size in (remaining // ways, (remaining - smallest) // ways):
-                rest = remaining - size * ways
-                if size >= least and (rest == 0 or min(rest, size * ways) >= smallest):
-                    uneven = size + size % 2 / 2  # a block of odd size is not halved once more
-                    width = size * ways * (uneven / (size * ways)) ** (1 / d) + rest * (
-                        1.3 * least / max(rest, 1)
-                    ) ** (1 / d)
-                    best = min(best, (width, size * ways, size))
+        most = remaining // unit
+        for ways in (odd << i for odd in _THIRDS for i in range((most // odd).bit_length())):
+            for size in {remaining // ways, (remaining - smallest) // ways}:
+                rows = size * ways
+                rest = remaining - rows
+                if size >= unit and (rest == 0 or min(rest, rows) >= smallest):
+                    group = min(size * (1 + _HALVED / (rows & -rows)), rows)
+                    width = rows * (group / rows) ** (1 / d)
+                    width += rest * (1.3 * unit / max(rest, 1)) ** (1 / d)
+                    best = min(best, (width, rows, size))
         dealt.append(best[1:])
         remaining -= best[1]
     return dealt
 
 
-def _deal(order: Ints, d: int, least: int, shares: Shares, asked: Asked) -> list[tuple[int, Ints]]:
+def _deal(order: Ints, d: int, unit: int, shares: Shares, asked: Asked) -> list[tuple[int, Ints]]:
     """Parts of the rows, each with the size of its groups, that may all be groups; with larger and
     larger parts where small ones fail.
     """
-    n, smallest = len(order), least
+    n, smallest = len(order), unit
+    steady = kernel.steady(order, unit, _SURE, shares, asked) * _STEADY <= n
     while True:
-        dealt = sizes(n, least, smallest, d)
+        dealt = steady_sizes(n, unit, smallest) if steady else sizes(n, unit, smallest, d)
         ends = np.cumsum([rows for rows, _ in dealt])
         for turn in range(_DEALS):
             turned = np.roll(order, turn * n // _DEALS)
-            parts = [turned[end - rows : end] for end, (rows, _) in zip(ends, dealt, strict=True)]
-            if len(parts) == 1 or all(
-                kernel.may_be_group(part, shares, asked) for part in reversed(parts)
-            ):
-                return [(size, part) for (_, size), part in zip(dealt, parts, strict=True)]
+            if len(dealt) == 1 or kernel.may_be_groups(turned, ends, shares, asked):
+                return [
+                    (size, turned[end - rows : end])
+                    for end, (rows, size) in zip(ends, dealt, strict=True)
+                ]
         smallest *= 4
 
 
 def _cut(
-    places: Places,
-    order: Ints,
-    unit: int,
-    least: int,
-    shares: Shares,
-    asked: Asked,
-    group: Ints,
+    places: Places, order: Ints, sizes: Sizes, shares: Shares, asked: Asked, group: Ints
 ) -> None:
     """Cut the rows of ``order``, which is reordered, by all threads; ``places`` are those of all
     rows.
@@ -191,7 +216,7 @@ def _cut(
     places = laid_out(places, order, shares, asked)
 
     def cut(nodes: Ints, grain: int) -> Ints:
-        left: Ints = kernel.cut(places, order, nodes, unit, least, shares, asked, grain, group)
+        left: Ints = kernel.cut(places, order, nodes, sizes, shares, asked, grain, group)
         return left
 
     root = np.array([[0, len(order), 1]], dtype=np.int64)

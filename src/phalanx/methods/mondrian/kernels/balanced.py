@@ -8,11 +8,17 @@ each block, so that each part of it has an equal share of every block. So anyone
 failed, and knows this code, can exchange the blocks (in all parts at once) without a change of what
 is seen: each member of a published group is equally likely to hold each of its values.
 
-A node of an odd number of rows is divided as evenly as can be; both parts may hold what the smaller
-one may. Where that fails the node is a group, for its rows could not be exchanged any more; the
-chance of each stays within what the group may hold, if not equal. That is so for ratios (largest
-shares) alone: under entropy, recursive or distinct diversity and closeness a failed odd cut may
-name persons, so ``methods/mondrian/balanced.py`` deals rows out so that no cut is odd.
+A cut that *cannot* fail tells nothing by being made, so that its parts need not be equal: where the
+smaller part might be a group even if it held all that the node holds. A node that holds nothing is
+always cut so. Which cuts these are follows from how often values stand in a node, which is
+published.
+
+A node that can neither be cut so nor evenly may be divided into parts that differ by a row, of which
+both may hold what the smaller one may. Where that fails the node is a group, for its rows could not
+be exchanged any more; the chance of each stays within what the group may hold, if not equal, and
+a method that asks for such cuts counts it so. That is so for ratios (largest shares) alone: under entropy,
+recursive or distinct diversity and closeness a failed odd cut may name persons, so
+``methods/mondrian/balanced.py`` deals rows out there into parts that can be halved again and again.
 
 Throughout, ``places`` are where rows are; ``order[start:end]`` are the rows
 of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must
@@ -24,23 +30,30 @@ publishing", VLDB 2007. Proof and figures: docs/explanation/who-knows-the-method
 tests/worlds/.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
-from phalanx.kernels.rule import FREQUENCY, Asked, Scratch, close, diverse, is_about, scratch_of
-
-LOOKED_AT: Final = 2**16
-"""In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut;
-in larger ones the widest is.
-"""
-
-_FEW: Final = 10
-"""So few keys are sorted."""
-_PLACES: Final = 1024
-"""Over so many places keys are counted."""
+from phalanx.kernels.rule import (
+    FREQUENCY,
+    NONE,
+    Asked,
+    Rule,
+    Scratch,
+    close,
+    diverse,
+    is_about,
+    scratch_of,
+)
+from phalanx.methods.mondrian.kernels.dividing import (
+    Places,
+    Plan,
+    divide_best,
+    part_of_node,
+    room_of,
+)
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -74,259 +87,58 @@ class Counts(NamedTuple):
     scratch: Scratch
 
 
-class Places(NamedTuple):
-    """Where rows are on d attributes, by the number of each place among those of its attribute; and
-    what they hold.
-    """
+class Sizes(NamedTuple):
+    """How large groups are to be."""
 
-    codes: Codes
-    """Shape (d + 3, r): that of attribute q of the row ``order[i]`` is ``codes[q, i]``; behind them
-    what ``held_by`` gives.
-    """
-    values: Floats
-    """All places of the first attribute, ascending, then those of the second, and so on."""
-    starts: Ints
-    """Shape (d,): where those of an attribute begin."""
-
-
-class Room(NamedTuple):
-    """Room to choose attributes; of the node's length, or of d attributes."""
-
-    by: Ints
-    """Shape (d,): the attributes to cut by, in turn."""
-    spread: Floats
-    """Shape (d,): how wide the node is."""
-    spreads: Floats
-    """The same of its parts."""
-    part_of: Codes
-    best: Codes
-    keys: Codes
-    left: Ints
-    counts: Ints
-    moved: Ints
+    unit: int
+    """What most groups with something to keep will need."""
+    least: int
+    """The least size of any."""
+    odd: bool
+    """Whether a node may be cut into parts that differ by a row."""
 
 
 @_kernel
-def kth(keys: Codes, size: int, k: int, spare: Codes, counts: Ints) -> int:
-    """The ``k``-th smallest (from 1) of the first ``size`` of ``keys``; ``spare``, of their length,
-    and ``counts`` are scratch.
-
-    Keys are counted by where they lie between the least and the largest; where several have one
-    place, those that lie where the k-th one does are looked at again.
-    """
-    while True:
-        low, high = keys[0], keys[0]
-        for i in range(size):
-            low = keys[i] if keys[i] < low else low
-            high = keys[i] if keys[i] > high else high
-        if low == high:
-            return int(low)
-        if size <= _FEW:
-            for i in range(size):
-                key, at = keys[i], i
-                while at > 0 and spare[at - 1] > key:
-                    spare[at] = spare[at - 1]
-                    at -= 1
-                spare[at] = key
-            return int(spare[k - 1])
-        shift = 0
-        while (high - low) >> shift >= min(2 * size, len(counts)):
-            shift += 1
-        counts[: ((high - low) >> shift) + 1] = 0
-        for i in range(size):
-            counts[(keys[i] - low) >> shift] += 1
-        place = 0
-        while counts[place] < k:
-            k -= counts[place]
-            place += 1
-        if shift == 0:
-            return int(low + place)
-        kept = 0
-        for i in range(size):
-            if (keys[i] - low) >> shift == place:
-                spare[kept] = keys[i]
-                kept += 1
-        keys, size = spare, kept
-
-
-@_kernel
-def take(
-    codes: Codes, start: int, waiting: int, wanted: int, by: Ints, turn: int, x: int, room: Room
-) -> None:
-    """Of the first ``waiting`` of the rows in ``room.left`` put the ``wanted`` ones into part ``x``
-    that come first by the attributes ``by``, from the ``turn``-th on: the next decides where one is
-    equal.
-
-    Rows that are equal in all come first in the order in which they stand. Rows of the node have
-    the ``codes`` (d, r) from ``start`` on.
-    """
-    left, keys, part_of = room.left, room.keys, room.part_of
-    while turn < len(by) and 0 < wanted < waiting:
-        column = codes[by[turn], start:]
-        for i in range(waiting):
-            keys[i] = column[left[i]]
-        last = kth(keys, waiting, wanted, keys, room.counts)
-        equal = np.int64(0)
-        for i in range(waiting):
-            row = left[i]
-            if column[row] < last:
-                part_of[row] = x
-                wanted -= 1
-            elif column[row] == last:
-                left[equal] = row
-                equal += 1
-        waiting = int(equal)
-        turn += 1
-    for i in range(wanted):
-        part_of[left[i]] = x
-
-
-@_kernel
-def divide(
-    codes: Codes, start: int, end: int, blocks: int, parts: int, by: Ints, room: Room
-) -> None:
-    """Set ``room.part_of`` to the part, from 0, of each row of a node, of which ``codes`` (d, r)
-    has those from ``start`` to ``end``: each of its ``blocks``, which stand one behind the other,
-    is divided into equal ``parts`` by the attributes ``by``, as :func:`take` does.
-    """
-    size, left, last_part = (end - start) // blocks, room.left, np.int32(parts - 1)
-    for k in range(blocks):
-        first = k * size
-        column = codes[by[0], start + first : start + first + size]
-        of = room.part_of[first : first + size]
-        wanted = size // parts
-        last = kth(column, size, max(wanted, 1), room.keys, room.counts)
-        below, equal = np.int64(0), np.int64(0)
-        for i in range(size):
-            of[i] = np.int32(0) if column[i] < last else last_part
-            below += column[i] < last
-        for i in range(size):
-            left[equal] = first + i
-            equal += column[i] == last
-        take(codes, start, equal, wanted - below, by, np.int64(1), np.int64(0), room)
-        for x in range(1, last_part):
-            waiting = np.int64(0)
-            for i in range(size):
-                left[waiting] = first + i
-                waiting += of[i] == last_part
-            wanted = size * (x + 1) // parts - size * x // parts
-            take(codes, start, waiting, wanted, by, np.int64(0), x, room)
-
-
-@_kernel
-def bring_together(
-    codes: Codes, order: Ints, start: int, end: int, parts: int, part_of: Codes, room: Room
-) -> None:
-    """Reorder ``order[start:end]``, and their ``codes``, by ``part_of``, the part of each row, and
-    else as they stand.
-
-    With ``s`` rows, part x is then ``order[start + s * x // parts : start + s * (x + 1) //
-    parts]``, with as many blocks as the node had, one behind the other. The size of several blocks
-    is a multiple of ``parts``.
-    """
-    size, filled, left, keys, moved = end - start, 0, room.left, room.keys, room.moved
-    for x in range(parts):
-        for i in range(size):
-            if part_of[i] == x:
-                left[filled] = i
-                filled += 1
-    node = order[start:end]
-    for i in range(size):
-        moved[i] = node[left[i]]
-    for i in range(size):
-        node[i] = moved[i]
-    for q in range(len(codes)):
-        column = codes[q, start:end]
-        for i in range(size):
-            keys[i] = column[left[i]]
-        for i in range(size):
-            column[i] = keys[i]
-
-
-@_kernel
-def extent(
-    places: Places, start: int, end: int, parts: int, part_of: Codes, spread: Floats
-) -> float:
-    """The sum of the widths of the ``parts`` of a node on all attributes, ``part_of`` being that of
-    each row; ``spread`` (d,) is set to the sum of those on each.
-    """
-    total = 0.0
-    for q in range(len(places.starts)):
-        spread[q] = 0.0
-        column, first = places.codes[q, start:end], places.starts[q]
-        for x in range(parts):
-            part, low, high = np.int32(x), np.int32(2**31 - 1), np.int32(-1)
-            for i in range(len(column)):
-                least = column[i] if part_of[i] == part else np.int32(2**31 - 1)
-                most = column[i] if part_of[i] == part else np.int32(-1)
-                low, high = min(low, least), max(high, most)
-            if high >= 0:
-                spread[q] += places.values[first + high] - places.values[first + low]
-        total += spread[q]
-    return total
-
-
-@_kernel
-def from_widest(spread: Floats, first: int, by: Ints) -> None:
-    """Set ``by`` (d,) to the attributes in falling order of their ``spread`` (d,), ``first`` before
-    all others.
-    """
-    by[0] = first
-    filled = 1
-    for q in range(len(spread)):
-        if q == first:
-            continue
-        at = filled
-        while at > 1 and spread[by[at - 1]] < spread[q]:
-            by[at] = by[at - 1]
-            at -= 1
-        by[at] = q
-        filled += 1
-
-
-@_kernel
-def divide_best(
-    places: Places, order: Ints, start: int, end: int, blocks: int, parts: int, room: Room
-) -> None:
-    """Divide a node by the best attribute: of a small one first by that whose parts are narrowest
-    together, of a large one by the widest.
-
-    No sensitive value is looked at.
-    """
-    codes, by, spread, part_of = places.codes, room.by, room.spread, room.part_of
-    size, narrowest = end - start, np.inf
-    part_of[:size] = 0
-    extent(places, start, end, np.int64(1), part_of, spread)
-    if size <= LOOKED_AT:
-        for q in range(len(spread)):
-            if spread[q] <= 0:
-                continue
-            from_widest(spread, q, by)
-            divide(codes, start, end, blocks, parts, by, room)
-            total = extent(places, start, end, parts, part_of, room.spreads)
-            if total < narrowest:
-                narrowest = total
-                for i in range(size):
-                    room.best[i] = part_of[i]
-    if narrowest < np.inf:
-        bring_together(codes, order, start, end, parts, room.best, room)
-    else:
-        from_widest(spread, int(np.argmax(spread)), by)
-        divide(codes, start, end, blocks, parts, by, room)
-        bring_together(codes, order, start, end, parts, part_of, room)
-
-
-@_kernel
-def ways(size: int, blocks: int, unit: int) -> int:
-    """Into how many parts a node of ``blocks`` is cut: three where that makes groups of about
-    ``unit`` rows, or two cannot be even; 0 where none can.
+def ways(size: int, blocks: int, sizes: Sizes) -> int:
+    """Into how many parts a node of ``blocks`` is cut: three where it is so many times some whole
+    number of units, or cannot be halved; two that differ by a row where neither can be and
+    ``sizes`` allow it; 0 where none can.
     """
     block = size // blocks
-    if 3 * unit <= size < 4 * unit and (blocks == 1 or block % 3 == 0):
+    if blocks == 1 and size % (3 * sizes.unit) == 0:
         return 3
-    if blocks == 1 or block % 2 == 0:
+    if block % 2 == 0 or (block % 3 != 0 and blocks == 1 and sizes.odd):
         return 2
     return 3 if block % 3 == 0 else 0
+
+
+@_kernel
+def lead_of(size: int, unit: int, least: int) -> int:
+    """How many rows of a node come first where it is cut into two whatever its rows hold: nearly
+    half, and a multiple of the largest size, ``unit`` rows (where there are two of these, or else
+    ``least``) times a power of two, that is at most a quarter of the node.
+    """
+    step = unit if size >= 2 * unit else least
+    while 8 * step <= size:
+        step *= 2
+    return step * ((size + step) // (2 * step))
+
+
+@_kernel
+def by_counts(rule: Rule) -> bool:
+    """Whether a ``rule`` bounds how often a single value stands in a group, and asks for nothing
+    else of sensitive values.
+    """
+    return bool(rule.distance == NONE and (rule.diversity in (NONE, FREQUENCY)))
+
+
+@_kernel
+def holds_none(held: Codes) -> bool:
+    """Whether no row holds a value with shares, by what each ``held``."""
+    none = True
+    for value in held:
+        none = none and value == -1
+    return none
 
 
 @_kernel
@@ -448,11 +260,52 @@ def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, roo
 
 
 @_kernel
-def may_be_group(order: Ints, shares: Shares, asked: Asked) -> bool:
-    """Whether all rows of ``order`` may be one group; the arguments are those of :func:`cut`."""
+def may_be_groups(order: Ints, ends: Ints, shares: Shares, asked: Asked) -> bool:
+    """Whether the parts of ``order``, of which each ends where ``ends`` says, may each be a group
+    under what any row of ``order`` demands.
+    """
     room, held = _counts(shares, asked), held_by(order, shares, asked)
     node_ratios(held[0], shares, room, np.int64(1))
-    return bool(_holds(order, held[:, 0:], len(order), shares, asked, room))
+    holds = True
+    for i in range(len(ends) - 1, -1, -1):
+        first, last = ends[i - 1] if i > 0 else 0, ends[i]
+        part = order[first:last], held[:, first:last]
+        holds = holds and _holds(part[0], part[1], last - first, shares, asked, room)
+    return bool(holds)
+
+
+@_kernel
+def at_most(mean: float, sure: float) -> float:
+    """What a count with this ``mean`` hardly exceeds; ``sure``: by how many standard deviations."""
+    return float(mean + sure * (np.sqrt(mean) + 1 / 3))
+
+
+@_kernel
+def steady(order: Ints, unit: int, sure: float, shares: Shares, asked: Asked) -> int:
+    """The least size, ``unit`` times a power of two, of which nearly every part of the rows of
+    ``order``, drawn at random, can be cut into two, of which the smaller has two fifths, whatever
+    its rows hold; ``sure``: by how many standard deviations. More than there are rows where there
+    is none.
+    """
+    room, n, size = _counts(shares, asked), len(order), np.int64(unit)
+    if not by_counts(asked.rule):
+        return n + 1
+    node_ratios(held_by(order, shares, asked)[0], shares, room, np.int64(1))
+    for row in order:
+        for j in range(shares.starts[row], shares.starts[row + 1]):
+            room.counts[shares.codes[j]] += 1
+    l = asked.rule.l_num / asked.rule.l_den
+    while size <= n:
+        most = 0.0
+        for v in range(len(shares.base)):
+            if room.counts[v] > 0:
+                most = max(most, at_most(room.counts[v] * (size / n), sure) * room.ratio[v])
+        for total in asked.rule.totals:
+            most = max(most, at_most(total * (size / asked.rule.rows), sure) * l)
+        if most <= size * 0.4:
+            return int(size)
+        size *= 2
+    return n + 1
 
 
 @_kernel
@@ -460,8 +313,7 @@ def cut(
     places: Places,
     order: Ints,
     todo: Ints,
-    unit: int,
-    least: int,
+    sizes: Sizes,
     shares: Shares,
     asked: Asked,
     grain: int,
@@ -472,24 +324,15 @@ def cut(
 
     ``places`` are those of the rows in ``order``, which are in random order within a node; both are
     reordered. ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
-    blocks. ``unit``: the size that most groups will need, ``least``: the least size of any. Nodes
+    blocks; ``sizes``: how large groups are to be. Nodes
     of at most ``grain`` rows are not cut but returned, shape (k, 3), for other threads.
     """
     longest = 0
     for i in range(len(todo)):
         longest = max(longest, todo[i, 1] - todo[i, 0])
     counts, d = _counts(shares, asked), len(places.starts)
-    room = Room(
-        np.empty(d, np.int64),
-        np.empty(d, np.float64),
-        np.empty(d, np.float64),
-        np.empty(longest, np.int32),
-        np.empty(min(longest, LOOKED_AT), np.int32),
-        np.empty(longest, np.int32),
-        np.empty(longest, np.int64),
-        np.empty(_PLACES, np.int64),
-        np.empty(longest, np.int64),
-    )
+    room = room_of(longest, d)
+    unit, least = sizes.unit, sizes.least
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
     for i in range(len(todo)):
         for j in range(3):
@@ -507,34 +350,35 @@ def cut(
             continue
         turn += 1
         node_ratios(places.codes[d, start:end], shares, counts, turn)
-        made = False
-        parts = ways(size, blocks, unit)
+        held = places.codes[d:, start:end]
+        if not is_about(asked.rule) and holds_none(held[2]):
+            blocks = np.int64(1)
+        lead = lead_of(size, unit, least)
+        fewer = min(lead, size - lead)
+        plan = Plan(blocks, 2, lead)
+        made = blocks == 1 and fewer >= least and by_counts(asked.rule)
+        made = made and _holds(order[start:end], held, fewer, shares, asked, counts)
+        if made:
+            divide_best(places, order, start, end, plan, room)
+        parts = ways(size, blocks, sizes)
         while not made and parts > 0 and size // parts >= least:
-            divide_best(places, order, start, end, blocks, parts, room)
+            plan = Plan(blocks, parts, size // parts)
+            divide_best(places, order, start, end, plan, room)
             made = True
             for x in range(parts):
-                first, last = start + size * x // parts, start + size * (x + 1) // parts
-                made = made and _holds(
-                    order[first:last],
-                    places.codes[d:, first:last],
-                    size // parts,
-                    shares,
-                    asked,
-                    counts,
-                )
+                first, last = part_of_node(start, end, plan, x)
+                part = order[first:last], places.codes[d:, first:last]
+                made = made and _holds(part[0], part[1], plan.lead, shares, asked, counts)
             if not made:
                 if size % parts != 0:
                     break
                 blocks *= parts
-                parts = ways(size, blocks, unit)
+                parts = ways(size, blocks, sizes)
         turn += 1
         forget_ratios(places.codes[d, start:end], shares, counts, turn)
         if made:
-            for x in range(parts):
-                stack[waiting, 0], stack[waiting, 1] = (
-                    start + size * x // parts,
-                    start + size * (x + 1) // parts,
-                )
+            for x in range(plan.parts):
+                stack[waiting, 0], stack[waiting, 1] = part_of_node(start, end, plan, x)
                 stack[waiting, 2] = blocks
                 waiting += 1
         else:
