@@ -247,6 +247,16 @@ def test_uneven_cuts_that_may_fail_are_caught(broken: naive.Broken, same: bool) 
     assert all(chance == share for chance, share, _, _ in found) == same
 
 
+@pytest.mark.parametrize(("values", "l"), [("0012345", "3/2"), ("00123456", "3/2")])
+def test_where_unequal_parts_cannot_fail_the_chance_is_the_share(values: str, l: Any) -> None:
+    """Seven and eight rows of rare values: some cuts are made whatever rows hold, others fail."""
+    publish = by_kernel(places(len(values), 2, 1), Fraction(l), 2)
+    worlds = arrangements(map(int, values))
+    found = chances(worlds, publish)
+    assert len({str(publish(world)) for world in worlds[::7]}) > 1, "no cut ever failed"
+    assert all(chance == share for chance, share, _, _ in found)
+
+
 SETS = [
     # The values of each person, as sets; what each value demands; whether cuts are even.
     ([(0,), (0, 1), (1,), (), (), (), (2,), ()], [2.0, 3.0, 4.0], True),

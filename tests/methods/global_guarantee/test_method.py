@@ -196,7 +196,7 @@ def test_whose_budget_is_spent_has_no_value(tmp_path):
         )
         emptied = published[-1].suppressed_values.get("the person's budget is spent", 0)
         assert published[-1].form.table["ill"].null_count() == emptied
-        assert emptied in {0, *range(2, 60)}  # never the holder alone
+        assert emptied == 0 or emptied >= 2  # one of them may be the holder, and l = 2 allows half
     assert 4 <= sizes[0] <= sizes[1] <= sizes[2]
     assert 1 - min(
         truth_of(published, tmp_path / "l.db", "visits", ["chlamydia"]).values()

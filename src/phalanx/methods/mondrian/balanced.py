@@ -141,9 +141,8 @@ def by_even_cuts(
     part_of = np.empty(n, dtype=np.int64)
     for p, (_, rows) in enumerate(parts):
         part_of[rows] = p
-    order = stream.permutation(
-        n
-    )  # afresh, as what failed before a deal was kept says something of the order
+    # afresh, as what failed before a deal was kept says something of the order
+    order = stream.permutation(n)
     group, places = np.empty(n, dtype=np.int64), places_of(positions)
     for p, (size, _) in enumerate(parts):
         even = Sizes(size, least, odd=False)

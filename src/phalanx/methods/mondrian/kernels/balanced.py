@@ -15,9 +15,9 @@ published.
 
 A node that can neither be cut so nor evenly may be divided into parts that differ by a row, of which
 both may hold what the smaller one may. Where that fails the node is a group, for its rows could not
-be exchanged any more; the chance of each stays within what the group may hold, if not equal, and
-a method that asks for such cuts counts it so. That is so for ratios (largest shares) alone: under entropy,
-recursive or distinct diversity and closeness a failed odd cut may name persons, so
+be exchanged any more; the chance of each stays within what the group may hold, if not equal, and a
+method that asks for such cuts counts it so. That is so for ratios (largest shares) alone: under
+entropy, recursive or distinct diversity and closeness a failed odd cut may name persons, so
 ``methods/mondrian/balanced.py`` deals rows out there into parts that can be halved again and again.
 
 Throughout, ``places`` are where rows are; ``order[start:end]`` are the rows
@@ -324,8 +324,8 @@ def cut(
 
     ``places`` are those of the rows in ``order``, which are in random order within a node; both are
     reordered. ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
-    blocks; ``sizes``: how large groups are to be. Nodes
-    of at most ``grain`` rows are not cut but returned, shape (k, 3), for other threads.
+    blocks; ``sizes``: how large groups are to be. Nodes of at most ``grain`` rows are not cut but
+    returned, shape (k, 3), for other threads.
     """
     longest = 0
     for i in range(len(todo)):

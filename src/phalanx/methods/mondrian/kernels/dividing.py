@@ -244,8 +244,8 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 
 @_kernel
 def divide_best(places: Places, order: Ints, start: int, end: int, plan: Plan, room: Room) -> None:
-    """Divide a node as ``plan`` says by the best attribute: of a small one first by that whose parts are narrowest
-    together, of a large one by the widest.
+    """Divide a node as ``plan`` says by the best attribute: of a small one first by that whose parts
+    are narrowest together, of a large one by the widest.
 
     No sensitive value is looked at.
     """
