@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 from larger import make
 
-from phalanx import GlobalGuarantee, MInvariance, Schema, Series
+from phalanx import GlobalGuarantee, MInvariance, Mondrian, Schema, Series
 from phalanx.engines import choosing
 from phalanx.engines.out_of_core import Divided
 from phalanx.methods.base import Method
@@ -24,6 +24,7 @@ from phalanx.methods.base import Method
 METHODS: dict[str, Method] = {
     "m-invariance": MInvariance(m=4),
     "global-guarantee": GlobalGuarantee(l=3),
+    "mondrian": Mondrian(k=5, l=3),
 }
 QUASI = ["age", "sex", "education", "birthplace"]
 SCHEMA = Schema(identifier="person", quasi=QUASI, sensitive="occupation")
@@ -73,7 +74,7 @@ def run() -> None:
                 )
                 made = series.publish(folder / "table.parquet")
                 said = f"{options.method} {number}, {way}"
-                share = made.manifest.counterfeits / made.rows
+                share = (made.manifest.counterfeits or 0) / made.rows
                 print(
                     f"{said:<32}{len(made.manifest.parts):>6}{loss(made.form.table):>8.4f}"
                     f"{share:>14.2%}{made.groups:>9}",

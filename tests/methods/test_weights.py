@@ -102,7 +102,7 @@ def test_who_is_where_is_known_to_the_publisher():
     groups = groups.to_numpy().astype("int64")
     assert truth.check(release, microdata, groups).holds
     shifted = release.form.table.with_columns(
-        w=pl.when(pl.col("group") == 1).then(pl.col("w").round_sig_figs(2)).otherwise("w")
+        w=pl.when(pl.col("group") == 1).then(pl.col("w") * 2).otherwise("w")
     )
     wrong = type(release.form)(shifted, release.form.attributes)
     found = truth.check(Release(release.manifest, wrong, release.path), microdata, groups)

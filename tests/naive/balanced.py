@@ -19,14 +19,33 @@ def flat(blocks: Sequence[list[int]]) -> list[int]:
     return [i for block in blocks for i in block]
 
 
-def lead_of(size: int, unit: int, least: int) -> int:
+def lead_of(size: int, unit: int, least: int, sure: Callable[[int], bool]) -> int:
     """How many rows the first of two parts has that need not be equal: about half, in steps that
-    are as large as a quarter allows.
+    are as large as a quarter allows and as ``sure`` says of the smaller part's rows; 0 for none.
     """
-    step = unit if size >= 2 * unit else least
-    while 4 * (2 * step) <= size:
-        step *= 2
-    return min(range(0, size + 2 * step, step), key=lambda x: (abs(2 * x - size), -x))
+    smallest = unit if size >= 2 * unit else least
+    steps = [smallest << i for i in range(64) if i == 0 or 4 * (smallest << i) <= size]
+    for step in reversed(steps):
+        lead = min(range(0, size + 2 * step, step), key=lambda x: (abs(2 * x - size), -x))
+        if min(lead, size - lead) >= least and sure(min(lead, size - lead)):
+            return lead
+    return 0
+
+
+def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
+    """How many of ``n`` rows are dealt out as one part, and the size of its groups."""
+    found = []
+    for thirds in (1, 3, 9, 27):
+        for ways in (thirds << i for i in range(20) if thirds << i <= n // unit):
+            for size in (n // ways, (n - smallest) // ways):
+                dealt, rest = size * ways, n - size * ways
+                if size >= unit and (rest == 0 or min(rest, dealt) >= smallest):
+                    halved = next(1 << i for i in range(20) if dealt % (2 << i))
+                    width = dealt * (min(size * (1 + 4 / halved), dealt) / dealt) ** (1 / d)
+                    if rest > 0:
+                        width += rest * (1.3 * unit / rest) ** (1 / d)
+                    found.append((width, dealt, size))
+    return min(found, key=lambda each: each[0], default=(0.0, n, n))[1:]
 
 
 def groups_of(
@@ -37,11 +56,13 @@ def groups_of(
     holds: Holds,
     broken: Broken = "",
     odd: bool = True,
+    lots: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """The groups of the ``present`` rows, as sorted lists of row numbers; rows that are equal on
-    all attributes fall in the order of their numbers. ``odd``: parts may differ by a row.
+    all attributes fall in the order of their numbers. ``odd``: parts may differ by a row; ``lots``:
+    by which rows are dealt out, where they are.
     """
-    attributes = range(len(rows[0]))
+    attributes, given = range(len(rows[0])), unit
 
     def width(part: list[int], q: int) -> float:
         return max(rows[i][q] for i in part) - min(rows[i][q] for i in part)
@@ -56,7 +77,7 @@ def groups_of(
             ends[1] += 1
         return [ordered[a:b] for a, b in pairwise(ends)]
 
-    def ways(size: int, blocks: list[list[int]]) -> int:
+    def ways(size: int, blocks: list[list[int]], unit: int) -> int:
         each = len(blocks[0])
         if broken in ("free", "own size", "three eighths"):
             return 2
@@ -96,21 +117,40 @@ def groups_of(
                     )
         return [cut for _, _, cut in sorted(found, key=lambda each: each[:2])]
 
-    def grow(blocks: list[list[int]]) -> list[list[int]]:
+    def deal(node: list[int], lots: Sequence[int]) -> tuple[list[list[int]], int]:
+        by_lot, n, smallest = sorted(node, key=lambda i: lots[i]), len(node), least
+        while True:
+            many, size = dealt_apart(n, least, smallest, len(attributes))
+            if many == n:
+                return [node], size
+            for turn in range(20):
+                first = turn * n // 20
+                dealt = {by_lot[(first + i) % n] for i in range(many)}
+                parts = [[i for i in node if (i in dealt) == there] for there in (True, False)]
+                if all(holds(part, len(part), node) for part in parts):
+                    return parts, size
+            smallest *= 4
+
+    def grow(
+        blocks: list[list[int]], unit: int = unit, deals: bool = lots is not None
+    ) -> list[list[int]]:
         node = flat(blocks)
         if holds(node, 0, node):  # nothing that is bounded
             blocks = [node]
-        lead = lead_of(len(node), unit, least)
-        fewer = min(lead, len(node) - lead)
-        sure = (
-            len(blocks) == 1 and fewer >= least and (broken == "unsure" or holds(node, fewer, node))
+        lead = lead_of(
+            len(node), unit, least, lambda fewer: broken == "unsure" or holds(node, fewer, node)
         )
-        if sure and broken in ("", "unsure"):
+        fewer = min(lead, len(node) - lead)
+        if lead and len(blocks) == 1 and broken in ("", "unsure"):
             for cut in cuts(node, blocks, 2, lead)[:1]:
                 if all(holds(flat(part), fewer, node) for part in cut):
-                    return [group for part in cut for group in grow(part)]
+                    return [group for part in cut for group in grow(part, unit, deals)]
+        if deals and lots is not None:
+            dealt, unit = deal(node, lots)
+            if len(dealt) == 2:
+                return [*grow([dealt[0]], unit, False), *grow([dealt[1]], given, True)]
         while True:
-            parts = ways(len(node), blocks)
+            parts = ways(len(node), blocks, unit)
             if parts == 0 or len(node) // parts < least:
                 return [sorted(node)]
             possible = cuts(node, blocks, parts)
@@ -124,7 +164,7 @@ def groups_of(
                     holds(flat(part), size if broken == "own size" else min(sizes), node)
                     for part, size in zip(cut, sizes, strict=True)
                 ):
-                    return [group for part in cut for group in grow(part)]
+                    return [group for part in cut for group in grow(part, unit, False)]
             if broken == "forgets" or (len(node) % parts and broken != "free"):
                 return [sorted(node)]
             blocks = [block for part in possible[0] for block in part]

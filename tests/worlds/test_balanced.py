@@ -49,13 +49,13 @@ from methods.mondrian.test_kernels_balanced import (
 from naive import balanced as naive
 from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.methods.mondrian import balanced
 from phalanx.methods.mondrian.balanced import (
     by_cuts,
     by_even_cuts,
     nothing_required,
     nothing_shared,
 )
+from phalanx.methods.mondrian.kernels.dealing import dealt_apart
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition, partition
 from phalanx.randomness import Randomness
 
@@ -257,6 +257,25 @@ def test_where_unequal_parts_cannot_fail_the_chance_is_the_share(values: str, l:
     assert all(chance == share for chance, share, _, _ in found)
 
 
+def test_where_smaller_steps_make_a_cut_sure_the_chance_is_the_share() -> None:
+    """Nineteen rows, three of whom hold a value that a third may: eight rows may not hold all
+    three, as the first step would need, and nine may; within the parts cuts fail.
+    """
+    rows, held = places(19, 3, 1), [(0,)] * 3 + [()] * 16
+
+    def publish(world: World) -> list[list[int]]:
+        sets = shares_of([list(values) for values in world], [3.0], [{}] * 19)
+        order = np.random.default_rng(5).permutation(19)
+        group = by_cuts(np.array(rows), order, 1, 1, sets, nothing_required())
+        return sets_of(group)
+
+    found = chances(arrangements(held), publish)
+    assert len({len(publish(world)) for world in arrangements(held)[::50]}) > 1, (
+        "no cut ever failed"
+    )
+    assert all(chance == share for chance, share, _, _ in found)
+
+
 SETS = [
     # The values of each person, as sets; what each value demands; whether cuts are even.
     ([(0,), (0, 1), (1,), (), (), (), (2,), ()], [2.0, 3.0, 4.0], True),
@@ -388,19 +407,23 @@ class Given:
         return order
 
 
-def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]]) -> Fraction:
+def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]], below: int = 0) -> Fraction:
     """The greatest difference of a chance and a share, over worlds and the given orders in which
-    rows are dealt out.
+    rows are dealt out; ``below`` them stand so many rows that all have other values, which are
+    known.
     """
-    rows = np.array([(x,) for x in (0.0, 0.1, 0.25, 0.4, 0.6, 0.7, 1.0)])
+    n = len(values) + below
+    rows = np.array(
+        [(x / 100,) for x in range(below)] + [(x,) for x in (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 1.0)]
+    )
     seen: dict[Any, Counter[World]] = defaultdict(Counter)
-    orders = list(draws)
+    orders = [(*range(below), *(below + i for i in order)) for order in draws]
     for world in arrangements(map(int, values)):
-        asked = frequency(list(world), l)
+        asked = frequency([*range(2, 2 + below), *world], l)
         for order in orders:
-            group = by_even_cuts(rows, Given(order, range(7)), 2, asked)  # type: ignore[arg-type]
+            group = by_even_cuts(rows, Given(range(n), order), 2, asked)  # type: ignore[arg-type]
             if group is not None:
-                found = sets_of(group)
+                found = [[i - below for i in each] for each in sets_of(group) if each[0] >= below]
                 seen[
                     tuple(
                         (tuple(members), tuple(sorted(world[i] for i in members)))
@@ -409,6 +432,7 @@ def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]]) -> Fractio
                 ][world] += 1
     worst = Fraction(0)
     for groups, behind in seen.items():
+        assert sum(len(members) for members, _ in groups) == len(values)
         for members, held in groups:
             for i, v in product(members, set(held)):
                 chance = Fraction(
@@ -419,19 +443,21 @@ def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]]) -> Fractio
 
 
 @pytest.mark.slow
-def test_rows_dealt_out_anew_say_nothing() -> None:
-    """Seven rows, dealt out as four and three in every order that there is; deals of which a part
-    is not diverse are drawn again.
+@pytest.mark.parametrize("below", [0, 8])
+def test_rows_dealt_out_anew_say_nothing(below: int) -> None:
+    """Seven rows, dealt out as four and three in every order that there is, at once and after a cut
+    that cannot fail; deals of which a part is not diverse are drawn again.
     """
-    assert balanced.sizes(7, 2, 2, 1) == [(4, 2), (3, 3)]
-    assert dealt("0000111", Fraction(3, 2), permutations(range(7))) == 0
+    assert dealt_apart(7, 2, 2, 1) == (4, 2)
+    assert dealt("0000111", Fraction(3, 2), permutations(range(7)), below) == 0
 
 
-def test_rows_dealt_out_in_one_known_order_tell() -> None:
+@pytest.mark.parametrize("below", [0, 8])
+def test_rows_dealt_out_in_one_known_order_tell(below: int) -> None:
     """The same where the adversary knows the order: which deal was kept says what another would
     have held.
     """
-    assert dealt("0000111", Fraction(3, 2), [(0, 1, 2, 3, 4, 5, 6)]) > 0
+    assert dealt("0000111", Fraction(3, 2), [(0, 1, 2, 3, 4, 5, 6)], below) > 0
 
 
 def odd_cut(a: int, b: int, held: int, ratio: Fraction) -> Fraction | None:

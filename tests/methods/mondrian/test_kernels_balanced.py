@@ -22,11 +22,10 @@ from phalanx.methods.mondrian.balanced import (
     nothing_required,
     nothing_shared,
     places_of,
-    sizes,
-    steady_sizes,
 )
 from phalanx.methods.mondrian.kernels import balanced as kernel
 from phalanx.methods.mondrian.kernels import dividing
+from phalanx.methods.mondrian.kernels.dealing import dealt_apart
 from phalanx.randomness import Randomness
 
 Sets = list[list[int]]
@@ -79,13 +78,19 @@ def keeps_shares(held: Sets, base: list[float], over: list[dict[int, float]]) ->
     return holds
 
 
-def in_one_part(
-    positions: Any, order: Any, wanted: kernel.Sizes, shares: Shares, asked: Asked
+def by_one_thread(
+    positions: Any,
+    order: Any,
+    wanted: kernel.Sizes,
+    asked: Asked,
+    lots: Any = None,
 ) -> Any:
-    """The groups of all rows by one thread."""
-    group, root = np.full(len(positions), -1, dtype=np.int64), np.array([[0, len(order), 1]])
+    """The groups of all rows by one thread; rows are dealt out where there are ``lots``."""
+    n, shares = len(order), nothing_shared(len(order))
+    unit, lots = (wanted.unit, np.empty(0, dtype=np.int64)) if lots is None else (0, lots)
+    group, root = np.full(n, -1, dtype=np.int64), np.array([[0, n, 1, unit]])
     places = laid_out(places_of(positions), order, shares, asked)
-    kernel.cut(places, order.copy(), root, wanted, shares, asked, 0, group)
+    kernel.cut(places, order.copy(), lots, root, wanted, shares, asked, 0, group)
     return group
 
 
@@ -110,14 +115,14 @@ def tables(draw: st.DrawFn) -> Any:
     st.integers(1, 4),
     st.integers(0, 3),
     st.sampled_from(["1", "3/2", "2", "5/2", "3"]),
-    st.booleans(),
+    st.sampled_from(["odd", "even", "dealt"]),
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_groups_under_a_requirement_are_those_of_the_twin(
-    table: Any, data: st.DataObject, least: int, more: int, asked: str, odd: bool
+    table: Any, data: st.DataObject, least: int, more: int, asked: str, cuts: str
 ) -> None:
-    """The same groups, for every size and every l, with odd cuts and without; and None exactly where
-    the whole table does not keep l.
+    """The same groups, for every size and every l, with odd cuts, without, and where rows are dealt
+    out; and None exactly where the whole table does not keep l.
     """
     rows, order = table
     values, l = (
@@ -130,10 +135,12 @@ def test_groups_under_a_requirement_are_those_of_the_twin(
     everybody = list(range(len(rows)))
     assert (found is None) == (not holds(everybody, len(rows), everybody))
     if found is not None:
+        odd = cuts == "odd"
+        lots = np.array(data.draw(st.permutations(everybody))) if cuts == "dealt" else None
         if not odd:
             wanted = kernel.Sizes(least + more, least, odd=False)
-            found = in_one_part(places, order, wanted, nothing, frequency(values, l))
-        expected = naive.groups_of(rows, everybody, least + more, least, holds, odd=odd)
+            found = by_one_thread(places, order, wanted, frequency(values, l), lots)
+        expected = naive.groups_of(rows, everybody, least + more, least, holds, odd=odd, lots=lots)
         assert sets_of(found) == expected
 
 
@@ -267,8 +274,7 @@ def test_threads_do_not_change_the_groups() -> None:
     positions, values = rng.integers(0, 50, (n, 3)) / 64, rng.integers(0, 9, n).tolist()
     order, asked = rng.permutation(n), frequency(values, Fraction(3))
     together = by_cuts(positions, order, 3, 3, nothing_shared(n), asked)
-    wanted = kernel.Sizes(3, 3, odd=True)
-    alone = in_one_part(positions, order, wanted, nothing_shared(n), asked)
+    alone = by_one_thread(positions, order, kernel.Sizes(3, 3, odd=True), asked)
     assert together is not None
     assert (together == alone).all()
     assert len(np.unique(together)) > 1000
@@ -276,39 +282,50 @@ def test_threads_do_not_change_the_groups() -> None:
 
 @given(st.integers(1, 5000), st.integers(1, 12), st.integers(1, 400), st.integers(1, 6))
 @settings(max_examples=300, deadline=None)
-def test_rows_are_dealt_out_in_sizes_that_can_be_halved(
-    n: int, least: int, smallest: int, d: int
+def test_rows_are_dealt_out_in_parts_that_can_be_halved(
+    n: int, least: int, more: int, d: int
 ) -> None:
-    """All rows are dealt out; a part is a size of groups times 2**i, and times 1, 3, 9 or 27, and,
-    unless it is the only one, no smaller than asked.
+    """As the twin says: a part is a size of groups times 2**i, and times 1, 3, 9 or 27, and neither
+    it nor what is left is smaller than asked.
     """
-    if n < least or smallest < least:
+    if n < least:
         return
-    dealt = sizes(n, least, smallest, d)
-    assert sum(rows for rows, _ in dealt) == n
-    for rows, size in dealt:
-        assert rows % size == 0
-        ways = rows // size
-        odd = ways // (ways & -ways)
-        assert odd in (1, 3, 9, 27)
-        assert size >= least
-        assert rows >= smallest or len(dealt) == 1
+    smallest = least + more
+    rows, size = dealt_apart(n, least, smallest, d)
+    assert (rows, size) == naive.dealt_apart(n, least, smallest, d)
+    ways = rows // size
+    assert rows % size == 0
+    assert ways // (ways & -ways) in (1, 3, 9, 27)
+    assert size >= least
+    assert rows == n or min(rows, n - rows) >= smallest
 
 
-@given(st.integers(1, 10**6), st.integers(1, 40), st.integers(1, 4000))
-def test_few_rows_are_dealt_out_where_cuts_cannot_fail(n: int, unit: int, smallest: int) -> None:
-    """The first part can be halved three times and has all but at most one row in 256, or what
-    could not be halved so often, unless more are asked for; all is one part where there is no room.
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 12), st.integers(1, 20))
+@settings(max_examples=100, deadline=None)
+def test_parts_that_hold_no_more_than_they_may_are_counted(
+    values: list[int], rows: int, of: int
+) -> None:
+    """As the twin counts them: parts of one size, one behind the other, what is left being none."""
+    order = np.random.default_rng(len(values)).permutation(len(values))
+    holds = keeps_frequency(values, Fraction(3, 2))
+    parts = [order[i : i + rows].tolist() for i in range(0, len(values) - rows + 1, rows)]
+    wanted = sum(holds(part, of, part) for part in parts) / max(len(parts), 1)
+    asked = frequency(values, Fraction(3, 2))
+    assert kernel.share_held(order, rows, of, nothing_shared(len(values)), asked) == wanted
+
+
+def test_groups_come_to_a_size_that_most_cuts_make() -> None:
+    """With at least five rows and l = 3, groups of six may hold a value twice, and those of five
+    once: in most parts of rows they are made of six, whatever the number of rows.
     """
-    dealt = steady_sizes(n, unit, smallest)
-    assert sum(rows for rows, _ in dealt) == n
-    if len(dealt) > 1:
-        (rows, _), (left, _) = dealt
-        assert rows % (8 * unit) == 0
-        assert left >= smallest
-        assert left < max(n / 256, 8 * unit) or left - max(n / 256, 8 * unit) < smallest
-    else:
-        assert n % (8 * unit) == 0 or n < smallest + max(n / 256, 8 * unit)
+    for n in (7_418, 7_448, 30_000):
+        values = np.random.default_rng(n).integers(0, 8, n).tolist()
+        where = np.random.default_rng(1).random((n, 2))
+        asked = frequency(values, Fraction(3))
+        group = by_even_cuts(where, Randomness.seeded(n).stream("deal"), 5, asked)
+        assert group is not None
+        sizes_of, times = np.unique(np.unique(group, return_counts=True)[1], return_counts=True)
+        assert times[sizes_of == 6].sum() * 6 > n / 2
 
 
 @pytest.mark.parametrize("n", [1, 7, 100, 4001])

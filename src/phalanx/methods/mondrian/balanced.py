@@ -3,7 +3,6 @@
 ``methods/mondrian/kernels/balanced.py``).
 """
 
-import math
 from typing import Final
 
 import numpy as np
@@ -21,23 +20,12 @@ _ALONE: Final = 50_000
 """Below this many rows threads cost more than they save."""
 _GRAIN: Final = 16
 """A node of less than this part of the table is one thread's work."""
-_DEALS: Final = 20
-"""How often rows are dealt out into parts of the same sizes."""
-
-_THIRDS: Final = (1, 3, 9, 27)
-"""Into so many parts a part is cut before it is halved."""
-_HALVED: Final = 4
-"""How much larger groups come to be where a part cannot be halved down to them: by so many over the
-largest power of two that divides its rows.
-"""
-_SURE: Final = 3.0
-"""Few parts that are drawn at random hold more of a value than by so many standard deviations."""
-_STEADY: Final = 8
-"""Most cuts cannot fail where those of parts of so many times less rows cannot."""
-_LEFT: Final = 256
-"""Then at most one row in so many is dealt out apart, but for what could else not be halved ..."""
-_HALVINGS: Final = 3
-"""... so often."""
+_SAMPLE: Final = 1 << 14
+"""Of so many rows it is seen how often groups of one size hold too much ..."""
+_TRIED: Final = 16
+"""... for so many sizes."""
+_FAILED: Final = 0.5
+"""By so much a group comes to be larger where one cut fails, as others are tried."""
 
 _STEPS: Final = 1 << 16
 """So many steps of a line are told apart by a table."""
@@ -67,10 +55,10 @@ def by_cuts(
     least size of any. The number of threads has no influence on the groups.
     """
     group = np.full(len(positions), -1, dtype=np.int64)
-    if not kernel.may_be_groups(order, np.array([len(order)]), shares, asked):
+    if not _all_may(order, shares, asked):
         return None
-    sizes = Sizes(unit, least, odd=True)
-    _cut(places_of(positions), order.copy(), sizes, shares, asked, group)
+    sizes, no_lots = Sizes(unit, least, odd=True), np.empty(0, dtype=np.int64)
+    _cut(places_of(positions), order.copy(), no_lots, sizes, shares, asked, group)
     return group
 
 
@@ -127,87 +115,48 @@ def by_even_cuts(
     """As :func:`by_cuts` for all rows, where no cut that may fail is ever odd: the chance of each
     member of a group is exactly the share of the group, whatever is asked.
 
-    Rows are first dealt out, at random, into parts whose sizes can be halved down to about
-    ``least`` rows (:func:`sizes`, :func:`steady_sizes`); each part is cut by itself. A deal of
-    which a part may not be a group is drawn again. How often is decided by all values of the table
-    together, so that it tells of no person.
+    Where no cut is sure any more, rows are first dealt out at random into parts that can be halved
+    down to about ``least`` rows (``methods/mondrian/kernels/dealing.py``), by lots that are drawn
+    for this alone, since what was drawn again says something of those that were kept.
     """
     n = len(positions)
     shares = nothing_shared(n) if shares is None else shares
-    order = stream.permutation(n)
-    if not kernel.may_be_groups(order, np.array([n]), shares, asked):
+    order, drawn = stream.permutation(n), stream.permutation(n)
+    if not _all_may(order, shares, asked):
         return None
-    parts = _deal(order, positions.shape[1], least, shares, asked)
-    part_of = np.empty(n, dtype=np.int64)
-    for p, (_, rows) in enumerate(parts):
-        part_of[rows] = p
-    # afresh, as what failed before a deal was kept says something of the order
-    order = stream.permutation(n)
-    group, places = np.empty(n, dtype=np.int64), places_of(positions)
-    for p, (size, _) in enumerate(parts):
-        even = Sizes(size, least, odd=False)
-        _cut(places, order[part_of[order] == p], even, shares, asked, group)
+    sizes = Sizes(promising(drawn, least, shares, asked), least, odd=False)
+    group = np.empty(n, dtype=np.int64)
+    _cut(places_of(positions), order, np.argsort(drawn), sizes, shares, asked, group)
     return group
 
 
-def steady_sizes(n: int, unit: int, smallest: int) -> list[tuple[int, int]]:
-    """Into how many rows ``n`` are dealt out where most cuts can be made whatever rows hold: a whole
-    number of ``unit`` rows times a power of two, and the few that are left, unless they are none,
-    but ``smallest`` at least.
+def promising(drawn: Ints, least: int, shares: Shares, asked: Asked) -> int:
+    """The size, of ``least`` rows or more, of which groups promise to be the smallest, as few that
+    are ``drawn`` at random hold too much.
     """
-    step = unit << max(_HALVINGS, (n // (_LEFT * unit)).bit_length() - 1)
-    left = n % step
-    left += 0 if left in (0, n) else -(-max(0, smallest - left) // step) * step
-    return [(rows, unit) for rows in ([n] if left >= n else [n - left, left]) if rows > 0]
+
+    def comes_to(size: int) -> float:
+        held: float = kernel.share_held(drawn[:_SAMPLE], size, size, shares, asked)
+        return size * (1 + _FAILED * (1 - held))
+
+    most = min(2 * least, len(drawn) + 1)
+    return min(range(least, max(most, least + 1), 1 + least // _TRIED), key=comes_to)
 
 
-def sizes(n: int, unit: int, smallest: int, d: int) -> list[tuple[int, int]]:
-    """Into how many rows ``n`` are dealt out, each time with the size that its groups come to: that
-    times a power of two, and times a small power of three, is the number of rows.
-
-    No part but the only one is below ``smallest``. The parts are those that promise the narrowest
-    boxes on ``d`` attributes: fewer rows stand further apart, and where a part can be halved more
-    often, more cuts are tried where one fails.
-    """
-    dealt, remaining = [], n
-    while remaining > 0:
-        best = (math.inf, remaining, remaining)
-        most = remaining // unit
-        for ways in (odd << i for odd in _THIRDS for i in range((most // odd).bit_length())):
-            for size in {remaining // ways, (remaining - smallest) // ways}:
-                rows = size * ways
-                rest = remaining - rows
-                if size >= unit and (rest == 0 or min(rest, rows) >= smallest):
-                    group = min(size * (1 + _HALVED / (rows & -rows)), rows)
-                    width = rows * (group / rows) ** (1 / d)
-                    width += rest * (1.3 * unit / max(rest, 1)) ** (1 / d)
-                    best = min(best, (width, rows, size))
-        dealt.append(best[1:])
-        remaining -= best[1]
-    return dealt
-
-
-def _deal(order: Ints, d: int, unit: int, shares: Shares, asked: Asked) -> list[tuple[int, Ints]]:
-    """Parts of the rows, each with the size of its groups, that may all be groups; with larger and
-    larger parts where small ones fail.
-    """
-    n, smallest = len(order), unit
-    steady = kernel.steady(order, unit, _SURE, shares, asked) * _STEADY <= n
-    while True:
-        dealt = steady_sizes(n, unit, smallest) if steady else sizes(n, unit, smallest, d)
-        ends = np.cumsum([rows for rows, _ in dealt])
-        for turn in range(_DEALS):
-            turned = np.roll(order, turn * n // _DEALS)
-            if len(dealt) == 1 or kernel.may_be_groups(turned, ends, shares, asked):
-                return [
-                    (size, turned[end - rows : end])
-                    for end, (rows, size) in zip(ends, dealt, strict=True)
-                ]
-        smallest *= 4
+def _all_may(order: Ints, shares: Shares, asked: Asked) -> bool:
+    """Whether the rows of ``order`` may be one group."""
+    n = len(order)
+    return n == 0 or bool(kernel.share_held(order, n, n, shares, asked) == 1)
 
 
 def _cut(
-    places: Places, order: Ints, sizes: Sizes, shares: Shares, asked: Asked, group: Ints
+    places: Places,
+    order: Ints,
+    lots: Ints,
+    sizes: Sizes,
+    shares: Shares,
+    asked: Asked,
+    group: Ints,
 ) -> None:
     """Cut the rows of ``order``, which is reordered, by all threads; ``places`` are those of all
     rows.
@@ -215,10 +164,10 @@ def _cut(
     places = laid_out(places, order, shares, asked)
 
     def cut(nodes: Ints, grain: int) -> Ints:
-        left: Ints = kernel.cut(places, order, nodes, sizes, shares, asked, grain, group)
+        left: Ints = kernel.cut(places, order, lots, nodes, sizes, shares, asked, grain, group)
         return left
 
-    root = np.array([[0, len(order), 1]], dtype=np.int64)
+    root = np.array([[0, len(order), 1, sizes.unit if sizes.odd else 0]], dtype=np.int64)
     if len(order) < _ALONE or threads() == 1:
         cut(root, 0)
         return

@@ -17,8 +17,11 @@ A node that can neither be cut so nor evenly may be divided into parts that diff
 both may hold what the smaller one may. Where that fails the node is a group, for its rows could not
 be exchanged any more; the chance of each stays within what the group may hold, if not equal, and a
 method that asks for such cuts counts it so. That is so for ratios (largest shares) alone: under
-entropy, recursive or distinct diversity and closeness a failed odd cut may name persons, so
-``methods/mondrian/balanced.py`` deals rows out there into parts that can be halved again and again.
+entropy, recursive or distinct diversity and closeness a failed odd cut may name persons. Where no
+cut may be odd, rows of a node that can be cut surely no more are first *dealt out*, by lots that
+nothing else uses, into parts that can be halved again and again (``dealing.py``); a deal of which a
+part may not be a group is drawn again. Exchange the values of two rows of a group, and their lots:
+all deals come out as before, so they tell nothing of any one person.
 
 Throughout, ``places`` are where rows are; ``order[start:end]`` are the rows
 of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must
@@ -47,9 +50,12 @@ from phalanx.kernels.rule import (
     is_about,
     scratch_of,
 )
+from phalanx.methods.mondrian.kernels.dealing import DEALS, dealt_apart
 from phalanx.methods.mondrian.kernels.dividing import (
     Places,
     Plan,
+    Room,
+    bring_together,
     divide_best,
     part_of_node,
     room_of,
@@ -110,18 +116,6 @@ def ways(size: int, blocks: int, sizes: Sizes) -> int:
     if block % 2 == 0 or (block % 3 != 0 and blocks == 1 and sizes.odd):
         return 2
     return 3 if block % 3 == 0 else 0
-
-
-@_kernel
-def lead_of(size: int, unit: int, least: int) -> int:
-    """How many rows of a node come first where it is cut into two whatever its rows hold: nearly
-    half, and a multiple of the largest size, ``unit`` rows (where there are two of these, or else
-    ``least``) times a power of two, that is at most a quarter of the node.
-    """
-    step = unit if size >= 2 * unit else least
-    while 8 * step <= size:
-        step *= 2
-    return step * ((size + step) // (2 * step))
 
 
 @_kernel
@@ -260,58 +254,128 @@ def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, roo
 
 
 @_kernel
-def may_be_groups(order: Ints, ends: Ints, shares: Shares, asked: Asked) -> bool:
-    """Whether the parts of ``order``, of which each ends where ``ends`` says, may each be a group
-    under what any row of ``order`` demands.
+def lead_of(
+    rows: Ints, held: Codes, sizes: Sizes, shares: Shares, asked: Asked, room: Counts
+) -> int:
+    """How many of the ``rows`` of a node come first where it is cut into two whatever they ``held``
+    (3, r); 0 where no such cut is sure.
+
+    That is about half, in steps of the largest size, ``sizes.unit`` rows (where there are two of
+    these, or else ``sizes.least``) times a power of two, but at most a quarter of the node, of
+    which the smaller part may hold all that the node holds.
+    """
+    size, sure = len(rows), False
+    unit = sizes.unit if size >= 2 * sizes.unit else sizes.least
+    step = unit
+    while 8 * step <= size:
+        step *= 2
+    while step >= unit and size >= 2 * sizes.least and by_counts(asked.rule):
+        lead = step * ((size + step) // (2 * step))
+        fewer = min(lead, size - lead)
+        if fewer >= sizes.least and _holds(rows, held, fewer, shares, asked, room):
+            return int(lead)
+        if not (sure or _holds(rows, held, size // 2, shares, asked, room)):
+            return 0
+        sure = True
+        step //= 2
+    return 0
+
+
+@_kernel
+def share_held(order: Ints, rows: int, of: int, shares: Shares, asked: Asked) -> float:
+    """How large a share of the parts of ``order`` of so many ``rows``, of which each begins where
+    the one before ends, keep what a group ``of`` so many must, whatever any row demands.
     """
     room, held = _counts(shares, asked), held_by(order, shares, asked)
     node_ratios(held[0], shares, room, np.int64(1))
-    holds = True
-    for i in range(len(ends) - 1, -1, -1):
-        first, last = ends[i - 1] if i > 0 else 0, ends[i]
-        part = order[first:last], held[:, first:last]
-        holds = holds and _holds(part[0], part[1], last - first, shares, asked, room)
-    return bool(holds)
+    holding, parts = 0, len(order) // rows
+    for i in range(parts):
+        part = order[i * rows : (i + 1) * rows], held[:, i * rows : (i + 1) * rows]
+        holding += _holds(part[0], part[1], of, shares, asked, room)
+    return holding / max(parts, 1)
 
 
 @_kernel
-def at_most(mean: float, sure: float) -> float:
-    """What a count with this ``mean`` hardly exceeds; ``sure``: by how many standard deviations."""
-    return float(mean + sure * (np.sqrt(mean) + 1 / 3))
+def deal(
+    places: Places,
+    order: Ints,
+    lots: Ints,
+    node: Ints,
+    least: int,
+    shares: Shares,
+    asked: Asked,
+    counts: Counts,
+    room: Room,
+) -> tuple[int, int]:
+    """Deal rows of a ``node`` out, by their ``lots`` (n,), into two parts that may both be groups,
+    neither below the ``least`` size: how many stand in the first, and the size that its groups come
+    to; all rows where none are dealt out.
 
-
-@_kernel
-def steady(order: Ints, unit: int, sure: float, shares: Shares, asked: Asked) -> int:
-    """The least size, ``unit`` times a power of two, of which nearly every part of the rows of
-    ``order``, drawn at random, can be cut into two, of which the smaller has two fifths, whatever
-    its rows hold; ``sure``: by how many standard deviations. More than there are rows where there
-    is none.
+    Where a part may not be a group the lots are drawn again, and with larger parts in the end;
+    ``counts`` is scratch.
     """
-    room, n, size = _counts(shares, asked), len(order), np.int64(unit)
-    if not by_counts(asked.rule):
-        return n + 1
-    node_ratios(held_by(order, shares, asked)[0], shares, room, np.int64(1))
-    for row in order:
-        for j in range(shares.starts[row], shares.starts[row + 1]):
-            room.counts[shares.codes[j]] += 1
-    l = asked.rule.l_num / asked.rule.l_den
-    while size <= n:
-        most = 0.0
-        for v in range(len(shares.base)):
-            if room.counts[v] > 0:
-                most = max(most, at_most(room.counts[v] * (size / n), sure) * room.ratio[v])
-        for total in asked.rule.totals:
-            most = max(most, at_most(total * (size / asked.rule.rows), sure) * l)
-        if most <= size * 0.4:
-            return int(size)
-        size *= 2
-    return n + 1
+    start, end, d = node[0], node[1], len(places.starts)
+    size, smallest = end - start, least
+    while True:
+        wanted, unit = dealt_apart(size, least, smallest, d)
+        if wanted == size:
+            return wanted, unit
+        rows, held = order[start:end], places.codes[d:, start:end]
+        by_lot, part_of = np.argsort(lots[rows]), room.part_of
+        for turn in range(DEALS):
+            first, fits = turn * size // DEALS, True
+            part_of[:size] = 1
+            for i in range(wanted):
+                part_of[by_lot[(first + i) % size]] = 0
+            for x in range(2):
+                part = np.flatnonzero(part_of[:size] == x)
+                fits = fits and _holds(rows[part], held[:, part], len(part), shares, asked, counts)
+            if fits:
+                bring_together(places.codes, order, start, end, np.int64(2), part_of, room)
+                return wanted, unit
+        smallest *= 4
+
+
+@_kernel
+def cut_evenly(
+    places: Places,
+    order: Ints,
+    node: Ints,
+    sizes: Sizes,
+    shares: Shares,
+    asked: Asked,
+    counts: Counts,
+    room: Room,
+) -> Plan:
+    """Cut a ``node`` into equal parts that may all be groups, as large as ``sizes`` say, by one
+    attribute or, each time that they may not, by the next; a plan of no parts where none can be
+    made. ``counts`` is scratch.
+    """
+    start, end, blocks, d = node[0], node[1], node[2], len(places.starts)
+    size = end - start
+    parts = ways(size, blocks, sizes)
+    while parts > 0 and size // parts >= sizes.least:
+        plan = Plan(blocks, parts, size // parts)
+        divide_best(places, order, start, end, plan, room)
+        made = True
+        for x in range(parts):
+            first, last = part_of_node(start, end, plan, x)
+            part = order[first:last], places.codes[d:, first:last]
+            made = made and _holds(part[0], part[1], plan.lead, shares, asked, counts)
+        if made:
+            return plan
+        if size % parts != 0:
+            break
+        blocks *= parts
+        parts = ways(size, blocks, sizes)
+    return Plan(blocks, 0, size)
 
 
 @_kernel
 def cut(
     places: Places,
     order: Ints,
+    lots: Ints,
     todo: Ints,
     sizes: Sizes,
     shares: Shares,
@@ -323,65 +387,54 @@ def cut(
     each row's group.
 
     ``places`` are those of the rows in ``order``, which are in random order within a node; both are
-    reordered. ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
-    blocks; ``sizes``: how large groups are to be. Nodes of at most ``grain`` rows are not cut but
-    returned, shape (k, 3), for other threads.
+    reordered. ``lots`` (n,): another random order, by which rows are dealt out. ``todo`` (k, 4):
+    the nodes as first and last place in ``order``, number of blocks, and the size that groups come
+    to, 0 where rows may be dealt out; ``sizes``: how large groups are to be. Nodes of at most
+    ``grain`` rows are not cut but returned, shape (k, 4), for other threads.
     """
     longest = 0
     for i in range(len(todo)):
         longest = max(longest, todo[i, 1] - todo[i, 0])
-    counts, d = _counts(shares, asked), len(places.starts)
+    counts, d, least = _counts(shares, asked), len(places.starts), sizes.least
     room = room_of(longest, d)
-    unit, least = sizes.unit, sizes.least
-    stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
-    for i in range(len(todo)):
-        for j in range(3):
-            stack[i, j] = todo[i, j]
+    stack = np.empty((len(todo) + 3 * 64, 4), np.int64)
+    stack[: len(todo)] = todo
     waiting, left_over, turn = len(todo), 0, 0
-    pending = np.empty((longest // max(least, 1) + 1 if grain > 0 else 0, 3), np.int64)
+    pending = np.empty((longest // max(least, 1) + 1 if grain > 0 else 0, 4), np.int64)
     while waiting > 0:
         waiting -= 1
-        start, end, blocks = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2]
-        size = end - start
-        if size <= grain:
-            for j in range(3):
-                pending[left_over, j] = stack[waiting, j]
+        node = stack[waiting].copy()
+        start, end, unit = node[0], node[1], node[3]
+        if end - start <= grain:
+            pending[left_over] = node
             left_over += 1
             continue
         turn += 1
         node_ratios(places.codes[d, start:end], shares, counts, turn)
         held = places.codes[d:, start:end]
         if not is_about(asked.rule) and holds_none(held[2]):
-            blocks = np.int64(1)
-        lead = lead_of(size, unit, least)
-        fewer = min(lead, size - lead)
-        plan = Plan(blocks, 2, lead)
-        made = blocks == 1 and fewer >= least and by_counts(asked.rule)
-        made = made and _holds(order[start:end], held, fewer, shares, asked, counts)
-        if made:
+            node[2] = 1
+        wanted, lead, dealt = Sizes(unit if unit > 0 else sizes.unit, least, sizes.odd), 0, False
+        if node[2] == 1:
+            lead = lead_of(order[start:end], held, wanted, shares, asked, counts)
+        plan = Plan(node[2], 2, lead)
+        if lead > 0:
             divide_best(places, order, start, end, plan, room)
-        parts = ways(size, blocks, sizes)
-        while not made and parts > 0 and size // parts >= least:
-            plan = Plan(blocks, parts, size // parts)
-            divide_best(places, order, start, end, plan, room)
-            made = True
-            for x in range(parts):
-                first, last = part_of_node(start, end, plan, x)
-                part = order[first:last], places.codes[d:, first:last]
-                made = made and _holds(part[0], part[1], plan.lead, shares, asked, counts)
-            if not made:
-                if size % parts != 0:
-                    break
-                blocks *= parts
-                parts = ways(size, blocks, sizes)
+        elif unit == 0:
+            lead, unit = deal(places, order, lots, node, least, shares, asked, counts, room)
+            plan, dealt = Plan(node[2], 2, lead), lead < end - start
+        if not dealt and plan.lead in (0, end - start):
+            wanted = Sizes(unit, least, sizes.odd)
+            plan = cut_evenly(places, order, node, wanted, shares, asked, counts, room)
         turn += 1
         forget_ratios(places.codes[d, start:end], shares, counts, turn)
-        if made:
-            for x in range(plan.parts):
-                stack[waiting, 0], stack[waiting, 1] = part_of_node(start, end, plan, x)
-                stack[waiting, 2] = blocks
-                waiting += 1
-        else:
+        for x in range(plan.parts):
+            stack[waiting, 0], stack[waiting, 1] = part_of_node(start, end, plan, x)
+            stack[waiting, 2], stack[waiting, 3] = plan.blocks, unit
+            waiting += 1
+        if dealt:
+            stack[waiting - 1, 3] = 0
+        if plan.parts == 0:
             for i in range(start, end):
                 group[order[i]] = order[start]
     return pending[:left_over]

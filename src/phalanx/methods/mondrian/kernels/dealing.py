@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Into how many rows a node is dealt out, where balanced cuts have to be even: a choice that numbers
+of rows alone decide. Source: our own; see ``balanced.py``.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from phalanx.kernels import njit
+
+DEALS: Final = 20
+"""How often lots are drawn for parts of the same sizes."""
+
+_THIRDS: Final = 27
+"""The largest number of parts, a power of three, into which a part is cut before it is halved."""
+_HALVED: Final = 4
+"""How much larger groups come to be where a part cannot be halved down to them: by so many over the
+largest power of two that divides its rows.
+"""
+_APART: Final = 1.3
+"""How much larger groups come to be, about, in what is left."""
+
+_kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
+
+
+@_kernel
+def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
+    """How many of ``n`` rows are dealt out as one part, and the size that its groups come to, of
+    ``unit`` rows at least: that times a power of two, and times a small power of three, is the
+    number of rows. All rows where the rest is dealt out no more.
+
+    Neither of two parts is below ``smallest``. They are those that promise the narrowest boxes on
+    ``d`` attributes: fewer rows stand further apart, and where a part can be halved more often,
+    more cuts are tried where one fails.
+    """
+    best, rows_dealt, comes_to, thirds = np.inf, n, n, 1
+    while thirds <= _THIRDS:
+        ways = thirds
+        while ways <= n // unit:
+            for most in (n, n - smallest):
+                size = most // ways
+                rows = size * ways
+                rest = n - rows
+                if size >= unit and (rest == 0 or min(rest, rows) >= smallest):
+                    group = min(size * (1 + _HALVED / (rows & -rows)), rows)
+                    width = rows * (group / rows) ** (1 / d)
+                    width += rest * (_APART * unit / max(rest, 1)) ** (1 / d)
+                    if width < best:
+                        best, rows_dealt, comes_to = width, rows, size
+            ways *= 2
+        thirds *= 3
+    return rows_dealt, comes_to
