@@ -87,7 +87,7 @@ def by_one_thread(
 ) -> Any:
     """The groups of all rows by one thread; rows are dealt out where there are ``lots``."""
     n, shares = len(order), nothing_shared(len(order))
-    unit, lots = (wanted.unit, np.empty(0, dtype=np.int64)) if lots is None else (0, lots)
+    unit, lots = (wanted.unit, np.empty(0, dtype=np.int32)) if lots is None else (0, lots)
     group, root = np.full(n, -1, dtype=np.int64), np.array([[0, n, 1, unit]])
     places = laid_out(places_of(positions), order, shares, asked)
     kernel.cut(places, order.copy(), lots, root, wanted, shares, asked, 0, group)
@@ -136,7 +136,11 @@ def test_groups_under_a_requirement_are_those_of_the_twin(
     assert (found is None) == (not holds(everybody, len(rows), everybody))
     if found is not None:
         odd = cuts == "odd"
-        lots = np.array(data.draw(st.permutations(everybody))) if cuts == "dealt" else None
+        lots = (
+            np.array(data.draw(st.permutations(everybody)), dtype=np.int32)
+            if cuts == "dealt"
+            else None
+        )
         if not odd:
             wanted = kernel.Sizes(least + more, least, odd=False)
             found = by_one_thread(places, order, wanted, frequency(values, l), lots)

@@ -57,7 +57,7 @@ def by_cuts(
     group = np.full(len(positions), -1, dtype=np.int64)
     if not _all_may(order, shares, asked):
         return None
-    sizes, no_lots = Sizes(unit, least, odd=True), np.empty(0, dtype=np.int64)
+    sizes, no_lots = Sizes(unit, least, odd=True), np.empty(0, dtype=np.int32)
     _cut(places_of(positions), order.copy(), no_lots, sizes, shares, asked, group)
     return group
 
@@ -121,12 +121,14 @@ def by_even_cuts(
     """
     n = len(positions)
     shares = nothing_shared(n) if shares is None else shares
-    order, drawn = stream.permutation(n), stream.permutation(n)
+    order, lots = stream.permutation(n), stream.permutation(n).astype(np.int32)
     if not _all_may(order, shares, asked):
         return None
+    first = np.flatnonzero(lots < _SAMPLE)
+    drawn = first[np.argsort(lots[first])]
     sizes = Sizes(promising(drawn, least, shares, asked), least, odd=False)
     group = np.empty(n, dtype=np.int64)
-    _cut(places_of(positions), order, np.argsort(drawn), sizes, shares, asked, group)
+    _cut(places_of(positions), order, lots, sizes, shares, asked, group)
     return group
 
 
@@ -136,7 +138,7 @@ def promising(drawn: Ints, least: int, shares: Shares, asked: Asked) -> int:
     """
 
     def comes_to(size: int) -> float:
-        held: float = kernel.share_held(drawn[:_SAMPLE], size, size, shares, asked)
+        held: float = kernel.share_held(drawn, size, size, shares, asked)
         return size * (1 + _FAILED * (1 - held))
 
     most = min(2 * least, len(drawn) + 1)
@@ -152,7 +154,7 @@ def _all_may(order: Ints, shares: Shares, asked: Asked) -> bool:
 def _cut(
     places: Places,
     order: Ints,
-    lots: Ints,
+    lots: Codes,
     sizes: Sizes,
     shares: Shares,
     asked: Asked,

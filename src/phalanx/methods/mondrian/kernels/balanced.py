@@ -56,6 +56,7 @@ from phalanx.methods.mondrian.kernels.dividing import (
     Plan,
     Room,
     bring_together,
+    deal_out,
     divide_best,
     part_of_node,
     room_of,
@@ -299,7 +300,7 @@ def share_held(order: Ints, rows: int, of: int, shares: Shares, asked: Asked) ->
 def deal(
     places: Places,
     order: Ints,
-    lots: Ints,
+    lots: Codes,
     node: Ints,
     least: int,
     shares: Shares,
@@ -316,22 +317,19 @@ def deal(
     """
     start, end, d = node[0], node[1], len(places.starts)
     size, smallest = end - start, least
+    rows, held = order[start:end], places.codes[d:, start:end]
     while True:
         wanted, unit = dealt_apart(size, least, smallest, d)
         if wanted == size:
             return wanted, unit
-        rows, held = order[start:end], places.codes[d:, start:end]
-        by_lot, part_of = np.argsort(lots[rows]), room.part_of
         for turn in range(DEALS):
-            first, fits = turn * size // DEALS, True
-            part_of[:size] = 1
-            for i in range(wanted):
-                part_of[by_lot[(first + i) % size]] = 0
+            deal_out(lots[rows], turn * size // DEALS, wanted, room)
+            fits = True
             for x in range(2):
-                part = np.flatnonzero(part_of[:size] == x)
+                part = np.flatnonzero(room.part_of[:size] == x)
                 fits = fits and _holds(rows[part], held[:, part], len(part), shares, asked, counts)
             if fits:
-                bring_together(places.codes, order, start, end, np.int64(2), part_of, room)
+                bring_together(places.codes, order, start, end, np.int64(2), room.part_of, room)
                 return wanted, unit
         smallest *= 4
 
@@ -375,7 +373,7 @@ def cut_evenly(
 def cut(
     places: Places,
     order: Ints,
-    lots: Ints,
+    lots: Codes,
     todo: Ints,
     sizes: Sizes,
     shares: Shares,
@@ -405,7 +403,8 @@ def cut(
         waiting -= 1
         node = stack[waiting].copy()
         start, end, unit = node[0], node[1], node[3]
-        if end - start <= grain:
+        size = end - start
+        if size <= grain:
             pending[left_over] = node
             left_over += 1
             continue
@@ -414,16 +413,16 @@ def cut(
         held = places.codes[d:, start:end]
         if not is_about(asked.rule) and holds_none(held[2]):
             node[2] = 1
-        wanted, lead, dealt = Sizes(unit if unit > 0 else sizes.unit, least, sizes.odd), 0, False
+        wanted, lead = Sizes(unit if unit > 0 else sizes.unit, least, sizes.odd), 0
         if node[2] == 1:
             lead = lead_of(order[start:end], held, wanted, shares, asked, counts)
-        plan = Plan(node[2], 2, lead)
+        plan, dealt = Plan(node[2], 2, lead), size
         if lead > 0:
             divide_best(places, order, start, end, plan, room)
         elif unit == 0:
-            lead, unit = deal(places, order, lots, node, least, shares, asked, counts, room)
-            plan, dealt = Plan(node[2], 2, lead), lead < end - start
-        if not dealt and plan.lead in (0, end - start):
+            dealt, unit = deal(places, order, lots, node, least, shares, asked, counts, room)
+            plan = Plan(node[2], 2, dealt)
+        if lead == 0 and dealt == size:
             wanted = Sizes(unit, least, sizes.odd)
             plan = cut_evenly(places, order, node, wanted, shares, asked, counts, room)
         turn += 1
@@ -432,7 +431,7 @@ def cut(
             stack[waiting, 0], stack[waiting, 1] = part_of_node(start, end, plan, x)
             stack[waiting, 2], stack[waiting, 3] = plan.blocks, unit
             waiting += 1
-        if dealt:
+        if dealt < size:
             stack[waiting - 1, 3] = 0
         if plan.parts == 0:
             for i in range(start, end):
