@@ -45,7 +45,7 @@ def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
                     if rest > 0:
                         width += rest * (1.3 * unit / rest) ** (1 / d)
                     found.append((width, dealt, size))
-    return min(found, key=lambda each: each[0], default=(0.0, n, n))[1:]
+    return min(reversed(found), key=lambda each: each[0], default=(0.0, n, n))[1:]
 
 
 def groups_of(

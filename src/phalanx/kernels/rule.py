@@ -114,6 +114,7 @@ def diverse(
         return bool(present * rule.l_den >= rule.l_num)  # of equal frequencies: ln(present)
     if rule.diversity == ENTROPY:
         total = 0.0
+        sort(frequencies[:present])  # so that no order of rows is seen in the sum
         for i in range(present):
             total += frequencies[i] * np.log(frequencies[i])
         return bool(np.log(size) - total / size >= rule.log_l + ENTROPY_MARGIN)

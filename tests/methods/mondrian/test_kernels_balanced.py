@@ -284,7 +284,17 @@ def test_threads_do_not_change_the_groups() -> None:
     assert len(np.unique(together)) > 1000
 
 
-@given(st.integers(1, 5000), st.integers(1, 12), st.integers(1, 400), st.integers(1, 6))
+def test_no_rows_are_in_no_groups() -> None:
+    """An empty table, or an empty order, has no group."""
+    none, stream = nothing_shared(0), Randomness.seeded(1).stream("deal")
+    dealt = by_even_cuts(np.empty((0, 2)), stream, 2, nothing_required())
+    kept = by_cuts(np.empty((0, 2)), np.empty(0, dtype=np.int64), 2, 2, none, nothing_required())
+    assert dealt is not None
+    assert kept is not None
+    assert (len(dealt), len(kept)) == (0, 0)
+
+
+@given(st.integers(1, 5000), st.integers(1, 12), st.integers(0, 400), st.integers(1, 6))
 @settings(max_examples=300, deadline=None)
 def test_rows_are_dealt_out_in_parts_that_can_be_halved(
     n: int, least: int, more: int, d: int

@@ -24,8 +24,10 @@ _SAMPLE: Final = 1 << 14
 """Of so many rows it is seen how often groups of one size hold too much ..."""
 _TRIED: Final = 16
 """... for so many sizes."""
-_FAILED: Final = 0.5
-"""By so much a group comes to be larger where one cut fails, as others are tried."""
+_FAILED: Final = 2
+"""So many times larger, about, a group comes to be where rows drawn at random hold too much: rows
+that stand near each other hold the same more often, and where cuts fail groups stay together.
+"""
 
 _STEPS: Final = 1 << 16
 """So many steps of a line are told apart by a table."""
@@ -55,6 +57,8 @@ def by_cuts(
     least size of any. The number of threads has no influence on the groups.
     """
     group = np.full(len(positions), -1, dtype=np.int64)
+    if len(order) == 0:
+        return group
     if not _all_may(order, shares, asked):
         return None
     sizes, no_lots = Sizes(unit, least, odd=True), np.empty(0, dtype=np.int32)
@@ -116,12 +120,15 @@ def by_even_cuts(
     member of a group is exactly the share of the group, whatever is asked.
 
     Where no cut is sure any more, rows are first dealt out at random into parts that can be halved
-    down to about ``least`` rows (``methods/mondrian/kernels/dealing.py``), by lots that are drawn
-    for this alone, since what was drawn again says something of those that were kept.
+    down to about ``least`` rows (``methods/mondrian/kernels/dealing.py``), by lots that do not order
+    rows of equal places: they see values only in the order of the lots, and so does the size that
+    groups are to come to. No row of ``shares`` demands more than another.
     """
     n = len(positions)
     shares = nothing_shared(n) if shares is None else shares
     order, lots = stream.permutation(n), stream.permutation(n).astype(np.int32)
+    if n == 0:
+        return order
     if not _all_may(order, shares, asked):
         return None
     first = np.flatnonzero(lots < _SAMPLE)
@@ -148,7 +155,7 @@ def promising(drawn: Ints, least: int, shares: Shares, asked: Asked) -> int:
 def _all_may(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether the rows of ``order`` may be one group."""
     n = len(order)
-    return n == 0 or bool(kernel.share_held(order, n, n, shares, asked) == 1)
+    return bool(kernel.share_held(order, n, n, shares, asked) == 1)
 
 
 def _cut(

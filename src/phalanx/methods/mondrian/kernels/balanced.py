@@ -18,10 +18,10 @@ both may hold what the smaller one may. Where that fails the node is a group, fo
 be exchanged any more; the chance of each stays within what the group may hold, if not equal, and a
 method that asks for such cuts counts it so. That is so for ratios (largest shares) alone: under
 entropy, recursive or distinct diversity and closeness a failed odd cut may name persons. Where no
-cut may be odd, rows of a node that can be cut surely no more are first *dealt out*, by lots that
-nothing else uses, into parts that can be halved again and again (``dealing.py``); a deal of which a
-part may not be a group is drawn again. Exchange the values of two rows of a group, and their lots:
-all deals come out as before, so they tell nothing of any one person.
+cut may be odd, rows of a node that can be cut surely no more are first *dealt out*, by lots, into
+parts that can be halved again and again (``dealing.py``); a deal of which a part may not be a group
+is drawn again. Exchange the values of two rows of a group, and their lots: all deals come out as
+before, so they tell nothing of any one person. Ties are decided by another order.
 
 Throughout, ``places`` are where rows are; ``order[start:end]`` are the rows
 of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must

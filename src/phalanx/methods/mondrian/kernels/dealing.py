@@ -46,7 +46,7 @@ def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
                     group = min(size * (1 + _HALVED / (rows & -rows)), rows)
                     width = rows * (group / rows) ** (1 / d)
                     width += rest * (_APART * unit / max(rest, 1)) ** (1 / d)
-                    if width < best:
+                    if width <= best:
                         best, rows_dealt, comes_to = width, rows, size
             ways *= 2
         thirds *= 3
