@@ -31,7 +31,7 @@ left, a part of a + 1 rows that may hold only what a rows may, is as large as wh
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -49,14 +49,11 @@ from methods.mondrian.test_kernels_balanced import (
 from naive import balanced as naive
 from phalanx.data.column import Column
 from phalanx.data.domain import Domain
-from phalanx.methods.mondrian import balanced
 from phalanx.methods.mondrian.balanced import (
     by_cuts,
-    by_even_cuts,
     nothing_required,
     nothing_shared,
 )
-from phalanx.methods.mondrian.kernels.dealing import dealt_apart
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition, partition
 from phalanx.randomness import Randomness
 
@@ -394,76 +391,6 @@ def test_mondrian_with_strict_cuts_is_caught() -> None:
 
     found = chances(arrangements("001122"), publish)
     assert max(chance for chance, _, _, _ in found) == 1
-
-
-class Given:
-    """A stream that permutes as it is told, in turn."""
-
-    def __init__(self, *orders: Iterable[int]) -> None:
-        self.orders = [np.array(list(order), dtype=np.int64) for order in orders]
-
-    def permutation(self, n: int) -> Any:
-        order = self.orders.pop(0)
-        assert len(order) == n
-        return order
-
-
-def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]], below: int = 0) -> Fraction:
-    """The greatest difference of a chance and a share, over worlds and the given orders in which
-    rows are dealt out; ``below`` them stand so many rows that all have other values, which are
-    known.
-    """
-    n = len(values) + below
-    rows = np.array(
-        [(x / 100,) for x in range(below)] + [(x,) for x in (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 1.0)]
-    )
-    seen: dict[Any, Counter[World]] = defaultdict(Counter)
-    orders = [(*range(below), *(below + i for i in order)) for order in draws]
-    for world in arrangements(map(int, values)):
-        asked = frequency([*range(2, 2 + below), *world], l)
-        for order in orders:
-            group = by_even_cuts(rows, Given(range(n), order), 2, asked)  # type: ignore[arg-type]
-            if group is not None:
-                found = [[i - below for i in each] for each in sets_of(group) if each[0] >= below]
-                seen[
-                    tuple(
-                        (tuple(members), tuple(sorted(world[i] for i in members)))
-                        for members in found
-                    )
-                ][world] += 1
-    worst = Fraction(0)
-    for groups, behind in seen.items():
-        assert sum(len(members) for members, _ in groups) == len(values)
-        for members, held in groups:
-            for i, v in product(members, set(held)):
-                chance = Fraction(
-                    sum(often for world, often in behind.items() if world[i] == v), behind.total()
-                )
-                worst = max(worst, abs(chance - Fraction(held.count(v), len(members))))
-    return worst
-
-
-@pytest.fixture(params=[0, 8])
-def below(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many rows are cut off before any is dealt out, where groups are to come to two rows."""
-    monkeypatch.setattr(balanced, "promising", lambda *_: 2)
-    return int(request.param)
-
-
-@pytest.mark.slow
-def test_rows_dealt_out_anew_say_nothing(below: int) -> None:
-    """Seven rows, dealt out as four and three in every order that there is, at once and after a cut
-    that cannot fail; deals of which a part is not diverse are drawn again.
-    """
-    assert dealt_apart(7, 2, 2, 1) == (4, 2)
-    assert dealt("0000111", Fraction(3, 2), permutations(range(7)), below) == 0
-
-
-def test_rows_dealt_out_in_one_known_order_tell(below: int) -> None:
-    """The same where the adversary knows the order: which deal was kept says what another would
-    have held.
-    """
-    assert dealt("0000111", Fraction(3, 2), [(0, 1, 2, 3, 4, 5, 6)], below) > 0
 
 
 def odd_cut(a: int, b: int, held: int, ratio: Fraction) -> Fraction | None:

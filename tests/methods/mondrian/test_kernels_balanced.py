@@ -314,18 +314,16 @@ def test_rows_are_dealt_out_in_parts_that_can_be_halved(
     assert rows == n or min(rows, n - rows) >= smallest
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 12), st.integers(1, 20))
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 12))
 @settings(max_examples=100, deadline=None)
-def test_parts_that_hold_no_more_than_they_may_are_counted(
-    values: list[int], rows: int, of: int
-) -> None:
+def test_parts_that_hold_no_more_than_they_may_are_counted(values: list[int], rows: int) -> None:
     """As the twin counts them: parts of one size, one behind the other, what is left being none."""
     order = np.random.default_rng(len(values)).permutation(len(values))
     holds = keeps_frequency(values, Fraction(3, 2))
     parts = [order[i : i + rows].tolist() for i in range(0, len(values) - rows + 1, rows)]
-    wanted = sum(holds(part, of, part) for part in parts) / max(len(parts), 1)
+    wanted = sum(holds(part, rows, part) for part in parts) / max(len(parts), 1)
     asked = frequency(values, Fraction(3, 2))
-    assert kernel.share_held(order, rows, of, nothing_shared(len(values)), asked) == wanted
+    assert kernel.share_held(order, rows, nothing_shared(len(values)), asked) == wanted
 
 
 def test_groups_come_to_a_size_that_most_cuts_make() -> None:

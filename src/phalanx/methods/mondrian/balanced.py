@@ -145,7 +145,7 @@ def promising(drawn: Ints, least: int, shares: Shares, asked: Asked) -> int:
     """
 
     def comes_to(size: int) -> float:
-        held: float = kernel.share_held(drawn, size, size, shares, asked)
+        held: float = kernel.share_held(drawn, size, shares, asked)
         return size * (1 + _FAILED * (1 - held))
 
     most = min(2 * least, len(drawn) + 1)
@@ -155,7 +155,7 @@ def promising(drawn: Ints, least: int, shares: Shares, asked: Asked) -> int:
 def _all_may(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether the rows of ``order`` may be one group."""
     n = len(order)
-    return bool(kernel.share_held(order, n, n, shares, asked) == 1)
+    return bool(kernel.share_held(order, n, shares, asked) == 1)
 
 
 def _cut(

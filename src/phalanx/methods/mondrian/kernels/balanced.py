@@ -50,13 +50,12 @@ from phalanx.kernels.rule import (
     is_about,
     scratch_of,
 )
-from phalanx.methods.mondrian.kernels.dealing import DEALS, dealt_apart
+from phalanx.methods.mondrian.kernels.dealing import DEALS, deal_out, dealt_apart
 from phalanx.methods.mondrian.kernels.dividing import (
     Places,
     Plan,
     Room,
     bring_together,
-    deal_out,
     divide_best,
     part_of_node,
     room_of,
@@ -283,16 +282,16 @@ def lead_of(
 
 
 @_kernel
-def share_held(order: Ints, rows: int, of: int, shares: Shares, asked: Asked) -> float:
+def share_held(order: Ints, rows: int, shares: Shares, asked: Asked) -> float:
     """How large a share of the parts of ``order`` of so many ``rows``, of which each begins where
-    the one before ends, keep what a group ``of`` so many must, whatever any row demands.
+    the one before ends, may be groups under what any row of ``order`` demands.
     """
     room, held = _counts(shares, asked), held_by(order, shares, asked)
     node_ratios(held[0], shares, room, np.int64(1))
     holding, parts = 0, len(order) // rows
     for i in range(parts):
         part = order[i * rows : (i + 1) * rows], held[:, i * rows : (i + 1) * rows]
-        holding += _holds(part[0], part[1], of, shares, asked, room)
+        holding += _holds(part[0], part[1], rows, shares, asked, room)
     return holding / max(parts, 1)
 
 

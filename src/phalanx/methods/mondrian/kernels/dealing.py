@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Into how many rows a node is dealt out, where balanced cuts have to be even: a choice that numbers
-of rows alone decide. Source: our own; see ``balanced.py``.
+"""How rows of a node are dealt out, where balanced cuts have to be even: into how many, and which;
+numbers of rows and lots alone decide. Source: our own; see ``balanced.py``.
 """
 
 from typing import Any, Final
 
 import numpy as np
 
+from phalanx.arrays import Codes
 from phalanx.kernels import njit
+from phalanx.methods.mondrian.kernels.dividing import Room, kth
 
 DEALS: Final = 20
 """How often lots are drawn for parts of the same sizes."""
@@ -51,3 +53,19 @@ def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
             ways *= 2
         thirds *= 3
     return rows_dealt, comes_to
+
+
+@_kernel
+def deal_out(lots: Codes, first: int, wanted: int, room: Room) -> None:
+    """Set ``room.part_of`` to 0 for so many rows as are ``wanted``, of all with ``lots`` (r,), none
+    of them twice, to 1 for the others: those from the ``first`` lot on, from 0, and after the last
+    lot from the least one on. The rest of ``room`` is scratch.
+    """
+    size, end, spare = len(lots), first + wanted, np.empty(len(lots), np.int32)
+    from_lot = kth(lots, size, first + 1, spare, room.counts)
+    behind = end if end < size else end - size
+    to_lot = kth(lots, size, behind + 1, spare, room.counts)
+    for i in range(size):
+        after, before = lots[i] >= from_lot, lots[i] < to_lot
+        dealt = after and before if end < size else after or before
+        room.part_of[i] = np.int32(0) if dealt else np.int32(1)

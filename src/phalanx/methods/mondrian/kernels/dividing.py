@@ -174,22 +174,6 @@ def divide(codes: Codes, start: int, end: int, plan: Plan, by: Ints, room: Room)
 
 
 @_kernel
-def deal_out(lots: Codes, first: int, wanted: int, room: Room) -> None:
-    """Set ``room.part_of`` to 0 for so many rows as are ``wanted``, of all with ``lots`` (r,), none
-    of them twice, to 1 for the others: those from the ``first`` lot on, from 0, and after the last
-    lot from the least one on.
-    """
-    size, end, spare = len(lots), first + wanted, np.empty(len(lots), np.int32)
-    from_lot = kth(lots, size, first + 1, spare, room.counts)
-    behind = end if end < size else end - size
-    to_lot = kth(lots, size, behind + 1, spare, room.counts)
-    for i in range(size):
-        after, before = lots[i] >= from_lot, lots[i] < to_lot
-        dealt = after and before if end < size else after or before
-        room.part_of[i] = np.int32(0) if dealt else np.int32(1)
-
-
-@_kernel
 def bring_together(
     codes: Codes, order: Ints, start: int, end: int, parts: int, part_of: Codes, room: Room
 ) -> None:
