@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer]
 """Whole numbers of any width."""
 Ints = npt.NDArray[np.int64]
+Times = npt.NDArray[np.uint16]
+"""How often something was."""
 
 _DENSE: Final = 4
 """A table of all numbers may be so many times as long as what is looked up."""

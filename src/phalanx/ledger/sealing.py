@@ -46,7 +46,8 @@ def unseal(key: bytes, sealed: bytes, *place: str | int) -> bytes | None:
     if len(sealed) < _NONCE:
         return None
     try:
-        return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(place))
+        nonce, rest = sealed[:_NONCE], memoryview(sealed)[_NONCE:]
+        return AESGCM(key).decrypt(nonce, rest, _bound(place))
     except InvalidTag:
         return None
 

@@ -10,6 +10,7 @@ import pytest
 
 from naive import global_guarantee as naive
 from phalanx.guarantees.global_guarantee import carried as guarantee_carried
+from phalanx.guarantees.global_guarantee.carried import Resting
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import SCALE, Exposures
@@ -244,6 +245,54 @@ def test_unlinked_pairs_may_not_recover():
     assert not last(
         GlobalGuarantee(2), shown, before, replace(after, survival=after.survival + theirs)
     )[CARRIED].holds
+
+
+def damaged(before, after, rng):
+    """Both with a few pairs that have another value, survival or number of exposures, or none."""
+    pairs = after.value.copy(), after.survival.copy(), after.times.copy()
+    for i in rng.choice(len(after.value), 4):
+        pairs[rng.integers(0, 3)][i] += rng.integers(-2, 3)
+    times = before.times.copy()
+    times[rng.choice(len(times), int(rng.integers(0, 3)))] = 0
+    value, survival = np.abs(pairs[0]) % len(after.values), np.clip(pairs[1], 0, SCALE)
+    return replace(before, times=times), replace(
+        after, value=value, survival=survival, times=np.maximum(pairs[2], 0)
+    )
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_whom_nothing_exposes_are_judged_as_all_others(monkeypatch, seed, alike):
+    """What is carried about persons whom a release exposes to nothing is only compared; what is
+    found is what is found where it is computed as for all others.
+    """
+    rng, of, rested = np.random.default_rng(seed), Resting.of, []
+
+    def computed(*kinds):
+        rested.append(of(*kinds))
+        return replace(rested[-1], alike=False)
+
+    for shown, before, after in chain(seed, alike=alike):
+        for _ in range(8 if len(before.value) else 0):
+            wrong = damaged(before, after, rng)
+            found = last(GlobalGuarantee(2), shown, *wrong)[CARRIED]
+            with monkeypatch.context() as patch:
+                patch.setattr(Resting, "of", computed)
+                true = last(GlobalGuarantee(2), shown, *wrong)[CARRIED]
+            assert (found.holds, found.note) == (true.holds, true.note)
+    assert any(one.alike and len(one.at_before) for one in rested)
+
+
+def test_pairs_stay_with_whom_nothing_exposes():
+    """Of persons who are not in a release, one is carried on with a pair of the other."""
+    links = {("a", "s"): (SCALE // 2, 1), ("b", "t"): (SCALE // 2, 1), ("b", "u"): (SCALE // 2, 1)}
+    shown = naive.Shown({1: [S, NONE, NONE]}, dict.fromkeys("cde", 1))
+    before = exposures(links, ["a", "b"], ["s", "t", "u"])
+    after = exposures(carry(links, shown), list("abcde"), ["s", "t", "u"])
+    assert last(GlobalGuarantee(2), shown, before, after)[CARRIED].holds
+    assert after.starts[:3].tolist() == [0, 1, 3]
+    moved = replace(after, starts=after.starts + (np.arange(len(after.starts)) == 1))
+    assert not last(GlobalGuarantee(2), shown, before, moved)[CARRIED].holds
 
 
 def test_what_was_carried_counts():

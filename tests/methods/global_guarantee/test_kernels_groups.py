@@ -3,6 +3,7 @@
 dictionaries.
 """
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -14,14 +15,16 @@ from hypothesis import strategies as st
 from naive import exposures as naive
 from naive import grown_groups as naive_groups
 from phalanx.methods.global_guarantee.exposures import (
+    TIMES,
     Demands,
     Statistics,
+    counted,
     hosts_of,
     least_survival,
 )
 from phalanx.methods.global_guarantee.grouping import Crowd, by_demand, cut, deal, grow, join
 from phalanx.methods.global_guarantee.kernels import groups as kernels
-from phalanx.methods.global_guarantee.kernels.exposures import left_of
+from phalanx.methods.global_guarantee.kernels.exposures import Pairs, exposed_before, left_of
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.mondrian.kernels import cells
 from phalanx.release.evidence.exposures import SCALE, Exposures
@@ -268,6 +271,11 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
             for j in range(memory.starts[of], memory.starts[of + 1]):
                 found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
         assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
+        behind = Counter(times for _, times, _ in slow.pairs.values())
+        assert counted(memory).tolist() == [behind[times] for times in range(TIMES + 1)]
+        pairs = Pairs(memory.starts, memory.value, memory.survival, memory.times)
+        few = exposed_before(pairs, memory.alike, 2).tolist()
+        assert few == [0, behind[1], len(slow.pairs) - behind[1]]
         assert all(
             Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50)
             for parts, times, truth in slow.pairs.values()

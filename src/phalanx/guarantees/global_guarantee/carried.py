@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Integers, Ints
+from phalanx.arrays import Bools, Integers, Ints
 from phalanx.data.standing import rows_of
 from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
@@ -108,6 +108,9 @@ class Exposed:
         links, least, worst, cell = 0, np.inf, None, -1
         counts = Counter[str]({"twice": self.twice})
         for some in self._parts():
+            if isinstance(some, Resting):
+                counts.update(some.faults())
+                continue
             links += int(some.persons[some.kind].sum())
             counts.update(some.faults())
             if not len(some.cell):
@@ -120,24 +123,26 @@ class Exposed:
                     worst, cell = p, at
         return Looked(links=links, worst=worst, cell=cell, faults=list(_sentences(counts)))
 
-    def _parts(self) -> "Iterator[Links]":
-        """Kinds with about so many links and pairs together, and then the next."""
+    def _parts(self) -> "Iterator[Resting | Links]":
+        """Kinds with about so many links and pairs together, and then the next: first those whom
+        this release exposes to nothing.
+        """
         value = numbered(self.cells.values, self.after.values)
         many = np.append(np.diff(self.cells.starts[0]), [0])[self.where]
+        rests = many == 0
         for carried, history in ((self.before, self.past), (self.after, self.history)):
             many = many + np.append(np.diff(carried.starts), [0])[history]
-        reached, low = np.cumsum(many), 0
-        while low < len(many):
-            wanted = (reached[low - 1] if low else 0) + _AT_ONCE
-            high = max(int(np.searchsorted(reached, wanted, side="right")), low + 1)
-            yield self._links(low, high, value)
-            low = high
+        for some in _at_once(np.flatnonzero(rests), many):
+            resting = Resting.of(self.persons[some], self.past[some], self.history[some], self)
+            yield resting if resting.alike else self._links(some, value)
+        for some in _at_once(np.flatnonzero(~rests), many):
+            yield self._links(some, value)
 
-    def _links(self, low: int, high: int, value: Ints) -> "Links":
-        """The links of the kinds from ``low`` to ``high``; ``value``: the place that what is carried
-        after the release has for each value of the cells, -1 for none.
+    def _links(self, kinds: Ints, value: Ints) -> "Links":
+        """The links of some kinds; ``value``: the place that what is carried after the release has
+        for each value of the cells, -1 for none.
         """
-        where, past, history = (each[low:high] for each in (self.where, self.past, self.history))
+        where, past, history = (each[kinds] for each in (self.where, self.past, self.history))
         hosted, width = np.flatnonzero(where != _NONE), len(self.after.values)
         kind, cell = self.cells.spread(0, hosted, where[hosted])
         of = value[self.cells.value[cell]]
@@ -149,7 +154,7 @@ class Exposed:
         survival[seen] = before.survival[at[seen]]
         return Links(
             cells=self.cells,
-            persons=self.persons[low:high],
+            persons=self.persons[kinds],
             width=width,
             kind=kind,
             cell=cell,
@@ -172,11 +177,60 @@ class Carried:
     @classmethod
     def of(cls, carried: Exposures, history: Ints, width: int) -> "Carried":
         """Of kinds with some histories; ``width`` is more than any value's place."""
-        first, end = carried.starts[history], carried.starts[history + 1]
-        many = np.where(history == _NONE, 0, end - first)
-        at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+        at, many = _of_histories(carried, history)
         pairs = np.repeat(np.arange(len(history)), many) * width + carried.value[at]
         return cls(pairs, carried.survival[at], carried.times[at])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resting:
+    """Kinds of persons whom a release exposes to nothing, beside their pairs, shape (e,) each."""
+
+    persons: Ints
+    """How many persons each kind is of, shape (k,)."""
+    many: Ints
+    """How many pairs are carried about each kind, shape (k,)."""
+    before: Exposures
+    after: Exposures
+    at_before: Ints
+    """The places of their pairs in ``before``."""
+    at_after: Ints
+    """The same in ``after``."""
+    alike: bool
+    """Whether each kind has the same values in both, one beside the other."""
+
+    @classmethod
+    def of(cls, persons: Ints, past: Ints, history: Ints, exposed: Exposed) -> "Resting":
+        """Of kinds with some histories before and after the release."""
+        before, after = exposed.before, exposed.after
+        (at_before, many), (at_after, many_after) = (
+            _of_histories(before, past),
+            _of_histories(after, history),
+        )
+        return cls(
+            persons=persons,
+            many=many,
+            before=before,
+            after=after,
+            at_before=at_before,
+            at_after=at_after,
+            alike=np.array_equal(many, many_after)
+            and np.array_equal(before.value[at_before], after.value[at_after]),
+        )
+
+    def faults(self) -> dict[str, int]:
+        """The same as of :class:`Links`, where all values are ``alike``."""
+        before, after, times = self.at_before, self.at_after, self.before.times[self.at_before]
+        return {
+            "over": self._persons(self.after.survival[after] > self.before.survival[before]),
+            "miscounted": self._persons(self.after.times[after] != times),
+            "invented": self._persons(times == 0),
+        }
+
+    def _persons(self, pairs: Bools) -> int:
+        """How many pairs of person and value these pairs of kind and value stand for."""
+        kind = np.searchsorted(np.cumsum(self.many), np.flatnonzero(pairs), side="right")
+        return int(self.persons[kind].sum())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -334,6 +388,24 @@ def _left(before: Ints, n: Ints, n_s: Ints) -> Ints:
     whole, rest = np.divmod(before, n)
     left: Ints = whole * (n - n_s) + rest * (n - n_s) // n
     return left
+
+
+def _at_once(kinds: Ints, many: Ints) -> Iterator[Ints]:
+    """Some of the kinds with about so many pairs together (``many``, by kind), and then the next."""
+    reached, low = np.cumsum(many[kinds]), 0
+    while low < len(kinds):
+        wanted = (reached[low - 1] if low else 0) + _AT_ONCE
+        high = max(int(np.searchsorted(reached, wanted, side="right")), low + 1)
+        yield kinds[low:high]
+        low = high
+
+
+def _of_histories(carried: Exposures, history: Ints) -> tuple[Ints, Ints]:
+    """The places of the pairs of some histories, and how many each has; _NONE has none."""
+    first, end = carried.starts[history], carried.starts[history + 1]
+    many = np.where(history == _NONE, 0, end - first)
+    at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+    return at, many
 
 
 def _among(pairs: Ints, keys: Ints, below: int) -> Ints:

@@ -400,7 +400,9 @@ class GlobalGuarantee:
                 note="this release links no person to a protected value",
             )
         yield self._faultless(
-            part, looked.faults, f"{int(after.pairs.sum())} pair(s) of person and value"
+            part,
+            looked.faults,
+            f"{int(after.alike @ np.diff(after.starts))} pair(s) of person and value",
         )
 
     def _permanent(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:

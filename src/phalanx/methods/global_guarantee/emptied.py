@@ -109,10 +109,10 @@ class Waiting:
         last = np.full(len(self.demands.starts) - 1, -1)
         np.maximum.at(last, self.demands.history[rows], np.arange(len(rows)))
         since = (np.searchsorted(firsts, last, side="right") - 1)[self.demands.history_of]
-        own = since >= 0
-        ratios = np.tile(self.demands.base, (len(firsts), 1))
-        np.maximum.at(ratios, (since[own], self.demands.value[own]), self.demands.ratio[own])
-        return np.maximum.accumulate(ratios[::-1])[::-1]
+        own, v = np.flatnonzero(since >= 0), len(self.demands.base)
+        ratios = np.tile(self.demands.base, len(firsts))
+        np.maximum.at(ratios, since[own] * v + self.demands.value[own], self.demands.ratio[own])
+        return np.maximum.accumulate(ratios.reshape(len(firsts), v)[::-1])[::-1]
 
     def _failing(self, m: int, ratio: Floats) -> float:
         """How likely nothing is published, at most, where ``m`` rows are to be shown that demand a

@@ -39,7 +39,7 @@ class Demands:
     value: Codes
     ratio: Floats
 
-    @property
+    @cached_property
     def history_of(self) -> Ints:
         """The history of every entry of ``ratio``."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
@@ -125,10 +125,9 @@ class Statistics:
         distinct, history = different(past * len(exposing) + hosted + 1)
         past, host = np.divmod(distinct, len(exposing))
         going_on = past, host - 1, hosts
-        before = Pairs(np.append(old.starts, old.starts[-1]), old.value, old.survival, old.times)
+        before = _pairs(old)
         to = np.concatenate([[0], np.cumsum(kernels.widths(before, *going_on))]).astype(np.int64)
-        value, times = (np.empty(to[-1], dtype=np.int32) for _ in range(2))
-        after = Pairs(to, value, np.empty(to[-1], dtype=np.int64), times)
+        after = Pairs(to, *(np.empty(to[-1], dtype=each.dtype) for each in before[1:]))
         least = kernels.expose(before, *going_on, SCALE, after)
         return Exposures(people, history, *after, self.names), int(least)
 
@@ -154,8 +153,19 @@ def beside(some: Hosts, others: Hosts) -> Hosts:
 
 def counted(carried: Exposures) -> Ints:
     """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""
-    times = np.minimum(carried.times, TIMES)
-    return np.bincount(times, carried.pairs, minlength=TIMES + 1).astype(np.int64)
+    pairs_of: Ints = kernels.exposed_before(_pairs(carried), carried.alike, TIMES)
+    return pairs_of
+
+
+def _pairs(carried: Exposures) -> Pairs:
+    """What is carried and a history without pairs, as arrays that may not be written to, as those
+    of a ledger are: kernels are compiled for such ones alone.
+    """
+    starts = np.append(carried.starts, carried.starts[-1])
+    pairs = Pairs(starts, carried.value.view(), carried.survival.view(), carried.times.view())
+    for each in pairs[1:]:
+        each.flags.writeable = False
+    return pairs
 
 
 def least_survival(l: Fraction) -> int:

@@ -50,16 +50,18 @@ def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
     >>> nlow([1.0, 9 / 16], Fraction(2)).round(6).tolist()
     [2.0, 9.0]
     """
-    p = np.asarray(survival, dtype=np.longdouble)
-    left = float(l.numerator) * p - float(l.numerator - l.denominator)
+    p, times = np.asarray(survival, dtype=np.float64), float(l.numerator)
+    # l P comes near l - 1: without its last bits, which are added afterwards, nothing is rounded.
+    first = p.astype(np.float32).astype(np.float64)
+    left = (times * first - float(l.numerator - l.denominator)) + times * (p - first)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(left > 0, float(l.numerator) * p / left * (1 + _MARGIN), np.inf)
+        ratio = np.where(left > 0, times * p / left * (1 + _MARGIN), np.inf)
     fresh = (
         float(l)
         if Fraction(float(l)) >= l and SCALE % l.numerator == 0
         else np.nextafter(float(l), inf)
     )
-    return cast("Floats", np.where(p == 1, fresh, ratio).astype(np.float64))
+    return cast("Floats", np.where(p == 1, fresh, ratio))
 
 
 def constant_ratio(l: Fraction, exposures: int) -> float:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Ints
+from phalanx.arrays import Codes, Integers, Ints, Times
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
@@ -39,7 +39,7 @@ class Exposures:
     """A place in ``values``, ascending within a history, shape (e,)."""
     survival: Ints
     """In parts of SCALE, shape (e,)."""
-    times: Codes
+    times: Times
     """In how many releases a group linked them, shape (e,)."""
     values: pl.Series
     """The sensitive values that pairs are about."""
@@ -47,14 +47,14 @@ class Exposures:
     @classmethod
     def none(cls) -> "Exposures":
         """Before the first release."""
-        empty, few = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        empty = np.zeros(0, dtype=np.int64)
         return cls(
             pl.Series("person", [], dtype=pl.Binary),
             empty,
             np.zeros(1, dtype=np.int64),
-            few,
+            np.zeros(0, dtype=np.int32),
             empty,
-            few,
+            np.zeros(0, dtype=np.uint16),
             pl.Series("value", [], dtype=pl.String),
         )
 
@@ -66,17 +66,17 @@ class Exposures:
         persons, pairs = tables[PERSONS], tables[PAIRS]
         pairs_of = tables[HISTORIES]["pairs"].to_numpy()
         starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
-        value, times = (pairs[name].to_numpy().astype(np.int32) for name in ("value", "times"))
-        survival = pairs["survival"].to_numpy().astype(np.int64)
+        value = pairs["value"].to_numpy().astype(np.int32, copy=False)
+        survival = pairs["survival"].to_numpy().astype(np.int64, copy=False)
+        times = pairs["times"].to_numpy().astype(np.uint16, copy=False)
         history = persons["history"].to_numpy().astype(np.int64)
         values = tables[VALUES]["value"]
         return cls(persons["person"], history, starts, value, survival, times, values)
 
     @property
-    def pairs(self) -> Ints:
-        """How many persons each pair stands for, shape (e,)."""
-        persons = np.bincount(self.history, minlength=len(self.starts) - 1)
-        return np.repeat(persons, np.diff(self.starts))
+    def alike(self) -> Ints:
+        """How many persons have each history, shape (h,)."""
+        return np.bincount(self.history, minlength=len(self.starts) - 1)
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
         """The tables to carry: (person, history), (pairs), (value, survival, times), (value)."""
@@ -87,10 +87,15 @@ class Exposures:
             HISTORIES: pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)}),
             PAIRS: pl.DataFrame(
                 {
-                    "value": self.value.astype(np.int32, copy=False),
+                    "value": _narrow(self.value),
                     "survival": self.survival,
-                    "times": self.times.astype(np.uint16),
+                    "times": _narrow(self.times),
                 }
             ),
             VALUES: self.values.alias("value").to_frame(),
         }
+
+
+def _narrow(numbers: Integers) -> Integers:
+    """Whole numbers from 0 on in as few bytes each as hold them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)

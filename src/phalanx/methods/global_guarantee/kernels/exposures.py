@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Codes, Ints
+from phalanx.arrays import Codes, Ints, Times
 from phalanx.kernels import njit
 
 NOWHERE: Final = -1
@@ -27,7 +27,7 @@ class Pairs(NamedTuple):
     starts: Ints
     value: Codes
     survival: Ints
-    times: Codes
+    times: Times
 
 
 class Hosts(NamedTuple):
@@ -75,11 +75,15 @@ def widths(before: Pairs, past: Ints, group: Ints, hosts: Hosts) -> Ints:
 
 
 @_kernel
-def _copy(before: Pairs, at: int, after: Pairs, to: int) -> None:
-    """Carry a pair on as it is."""
-    after.value[to] = before.value[at]
-    after.survival[to] = before.survival[at]
-    after.times[to] = before.times[at]
+def _copy(before: Pairs, at: int, end: int, after: Pairs, to: int) -> int:
+    """Carry the pairs from ``at`` to ``end`` on as they are; returns where the next one goes."""
+    for i in range(end - at):
+        after.value[to + i] = before.value[at + i]
+    for i in range(end - at):
+        after.survival[to + i] = before.survival[at + i]
+    for i in range(end - at):
+        after.times[to + i] = before.times[at + i]
+    return to + end - at
 
 
 @_kernel
@@ -98,9 +102,11 @@ def expose(before: Pairs, past: Ints, group: Ints, hosts: Hosts, scale: int, aft
         first, last = (0, 0) if g == NOWHERE else (hosts.starts[g], hosts.starts[g + 1])
         for j in range(first, last):
             value, n, n_s = hosts.value[j], hosts.size[g], hosts.held[j]
-            while at < end and before.value[at] < value:
-                _copy(before, at, after, to)
-                at, to = at + 1, to + 1
+            stop = at
+            while stop < end and before.value[stop] < value:
+                stop += 1
+            to = _copy(before, at, stop, after, to)
+            at = stop
             survival, often = scale, 0
             if at < end and before.value[at] == value:
                 survival, often = before.survival[at], before.times[at]
@@ -109,7 +115,19 @@ def expose(before: Pairs, past: Ints, group: Ints, hosts: Hosts, scale: int, aft
             after.value[to], after.survival[to], after.times[to] = value, survival, often + 1
             to += 1
             least = min(least, survival)
-        while at < end:
-            _copy(before, at, after, to)
-            at, to = at + 1, to + 1
+        _copy(before, at, end, after, to)
     return least
+
+
+@_kernel
+def exposed_before(pairs: Pairs, persons: Ints, most: int) -> Ints:
+    """How many pairs of a person and a value have 0, 1, … exposures behind them, and ``most`` or
+    more, shape (most + 1,).
+
+    ``pairs``: those of h histories; ``persons`` (h,): how many have each history.
+    """
+    pairs_of = np.zeros(most + 1, np.int64)
+    for h in range(len(persons)):
+        for e in range(pairs.starts[h], pairs.starts[h + 1]):
+            pairs_of[min(int(pairs.times[e]), most)] += persons[h]
+    return pairs_of
