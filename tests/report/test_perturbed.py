@@ -221,7 +221,7 @@ def test_adversaries_stand_side_by_side(tmp_path):
     )
     assert (
         "Some of the persons were drawn" in page.text
-        and "rows named by the strongest adversary 25.0%" in page.text
+        and "rows named by the strongest adversary played 25.0%" in page.text
     )
     assert "img" not in page.tags and page.open == []
     everybody = page_of(tmp_path / "page.html", made[0], found[1:])

@@ -83,7 +83,8 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
         )
     if release.registered:
         typer.echo(f"registered: {release.registered} person(s) without a row")
-    for attack in release.attacks or ():
+    attacks = release.attacks or ()
+    for attack in attacks:
         about = "" if attack.sample is None else "about "
         secrets = (
             ""
@@ -94,6 +95,8 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
             f"{attack.adversary + ':':12}names {about}{attack.named_rightly[0]:.1%} of the rows"
             f" rightly{secrets}"
         )
+    if attacks and all(attack.adversary != "omniscient" for attack in attacks):
+        show_text("omniscient: not played, as groups have too many rows for its budget")
     results = Counter(v.result for v in release.checks or ())
     not_checked = (
         f"; {results['not checked']} part(s) not checked" if results["not checked"] else ""

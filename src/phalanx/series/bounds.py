@@ -2,6 +2,7 @@
 """What adversaries find out of a release before it leaves, and whether its plan allows that."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -35,24 +36,27 @@ def disclosed(
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
     omniscient adversary attacks all persons where ``bounds`` are about it, as its persons are drawn
-    by groups and tell less than as many drawn by themselves; elsewhere its work has a budget. Of the
+    by groups and tell less than as many drawn by themselves; elsewhere its work has a budget, and
+    where no group is so small that this suffices, it is not played. Of the
     others more persons are drawn where ``bounds`` are about them.
     """
     if not release.form.is_drawn:
         return []
     from phalanx.adversaries.records.informed import Informed  # which other releases do not need
     from phalanx.adversaries.records.linkage import P_MATCH, Linkage
-    from phalanx.adversaries.records.omniscient import Omniscient
+    from phalanx.adversaries.records.omniscient import Omniscient, TooLargeError
 
     persons = {name: _JUDGED if name in bounds else _SHOWN for name in ("linkage", "informed")}
     linked = Linkage(sample=persons["linkage"]).attack([release], evidence)
     best = max((linked.at(p) for p in P_MATCH), key=_identity)
     omniscient = Omniscient() if "omniscient" in bounds else Omniscient(sample=_SHOWN, work=_STATES)
-    return [
-        omniscient.attack([release], evidence),
+    attacks: list[Disclosed] = [
         Informed(sample=persons["informed"]).attack([release], evidence),
         best,
     ]
+    with suppress(TooLargeError):
+        attacks.insert(0, omniscient.attack([release], evidence))
+    return attacks
 
 
 def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]) -> "list[Answer]":

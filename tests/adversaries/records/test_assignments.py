@@ -199,3 +199,56 @@ def test_a_budget_is_spent_on_small_knots_first():
     assert bounded.exact.tolist() == [True] * 4 + [False] * 5
     assert as_table(bounded)[:4] == pytest.approx(as_table(free)[:4])
     assert not nothing.exact[4:].any() and as_table(nothing).sum(axis=1) == pytest.approx(1)
+
+
+def alike(rng):
+    """Kinds of persons and of rows with how many there are of each, and the table of all persons and
+    rows that they stand for; row i is the one of person i.
+    """
+    kinds, m = int(rng.integers(1, 5)), int(rng.integers(2, 10))
+    weight = likelihood(rng, kinds, rng.random())
+    person, row = np.sort(rng.integers(0, kinds, (2, m)))
+    weight[person, row] = rng.integers(1, 20, m)
+    seen = [np.unique(side, return_inverse=True) for side in (person, row)]
+    (persons, of), (rows, shows) = seen
+    weight = weight[persons][:, rows]
+    at, where = np.nonzero(weight)
+    own = np.unique(of * len(rows) + shows)
+    pairs = assignments.Pairs.of_kinds(
+        at,
+        where,
+        np.log(weight[at, where]),
+        (np.bincount(of), np.bincount(shows)),
+        (own // len(rows), own % len(rows)),
+    )
+    return pairs, of, shows, weight[of][:, shows]
+
+
+@pytest.mark.parametrize("most", [assignments.MOST_STATES, 0])
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_so_of_one_is_so_of_all_alike(seed, most):
+    """Kinds of persons and rows get the probabilities that each of them gets alone, summed or
+    believed, and are in the same knots.
+    """
+    kinds, of, shows, table = alike(np.random.default_rng(seed))
+    single = pairs_of(table)
+    found, expected = (assignments.posterior(pairs, most) for pairs in (kinds, single))
+    by_kind = np.zeros((kinds.people, len(kinds.rows)))
+    by_kind[found.pairs.person, found.pairs.row] = found.probability
+    assert by_kind[of][:, shows] == pytest.approx(as_table(expected), abs=1e-7)
+    assert found.exact[of].tolist() == expected.exact.tolist()
+    knot, of_single = assignments.knots(kinds)[of], assignments.knots(single)
+    assert (knot[:, None] == knot).tolist() == (of_single[:, None] == of_single).tolist()
+
+
+def test_many_alike_are_few_kinds():
+    """A million persons of three kinds: no time and no memory follows how many they are, and each
+    row is equally likely among those that may be a person's.
+    """
+    many = np.array([500_000, 300_000, 200_000])
+    at, where = (each.ravel() for each in np.indices((3, 3)))
+    each = np.arange(3)
+    pairs = assignments.Pairs.of_kinds(at, where, np.zeros(9), (many, many), (each, each))
+    found = assignments.posterior(pairs)
+    assert not found.exact.any()
+    assert found.probability == pytest.approx(np.full(9, 1e-6))

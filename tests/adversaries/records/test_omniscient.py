@@ -14,7 +14,7 @@ import pytest
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
 from phalanx.adversaries.base import wilson
-from phalanx.adversaries.records import assignments, omniscient, outcomes
+from phalanx.adversaries.records import assignments, kinds, omniscient, outcomes
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -22,6 +22,7 @@ from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.forms.generalized import generalize
+from phalanx.series import bounds
 from support.perturbed_cases import Drawing, codes_of, of_form, people, perturbed, random_drawing
 
 
@@ -219,11 +220,13 @@ def test_it_is_as_right_as_it_says():
             release, evidence = drawing.publish(
                 microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30))
             )
-            believed = omniscient._posterior(
-                outcomes.Outcomes(rows_of(release, evidence)), work=None
-            )
-            p, own = believed.probability, believed.pairs.person == believed.pairs.row
-            gap.append(p[own].sum() - (p**2).sum())
+            drawn = rows_of(release, evidence)
+            persons, rows = kinds.kinds_of(drawn)
+            believed = omniscient._posterior(outcomes.Outcomes(drawn), (persons, rows), work=None)
+            p = np.zeros((len(persons.many), len(rows.many)))
+            p[believed.pairs.person, believed.pairs.row] = believed.probability
+            own = p[persons.of, rows.of]
+            gap.append(own.sum() - (p**2 * np.outer(persons.many, rows.many)).sum())
         assert abs(np.mean(gap)) < 5 * np.std(gap) / np.sqrt(len(gap))
         assert np.std(gap) > 0.05
 
@@ -277,7 +280,7 @@ def test_parts_say_what_the_whole_says(monkeypatch):
     _, microdata, drawing, shown = world(3)
     release, evidence = drawing.publish(microdata, shown)
     whole = Omniscient().attack([release], evidence)
-    monkeypatch.setattr(omniscient, "_AT_ONCE", 1)
+    monkeypatch.setattr(kinds, "_AT_ONCE", 1)
 
     assert Omniscient().attack([release], evidence).to_json() == whole.to_json()
 
@@ -453,6 +456,55 @@ def test_what_is_too_much_is_refused(monkeypatch):
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(omniscient, "_MOST_PAIRS", 3)
     with pytest.raises(
-        ReleaseError, match="the largest group has 2 rows, which leaves too many pairs"
+        ReleaseError, match="the groups leave 4 pairs of unlike persons and unlike rows, too many"
     ):
         Omniscient().attack([release], evidence)
+
+
+def crowds(rng):
+    """Two groups in which all persons are unlike, and one of many alike."""
+    unlike = [(i, f"z{i}", "mn"[i % 2], "st"[i % 2]) for i in range(40)]
+    alike_ = [(90, "same", "m", "st"[i % 2]) for i in range(200)]
+    microdata = people([*unlike, *alike_], persons=True)
+    groups = np.repeat([0, 1, 2], [20, 20, 200])
+    drawing = random_drawing(microdata, groups, rng)
+    return microdata, drawing
+
+
+def test_groups_beyond_the_budget_are_left_out_and_said():
+    """A group counts by the unlike persons and rows in it: of 200 alike persons it takes less than
+    of 20 unlike ones. Groups that the budget does not suffice for are left out, which is said; where
+    it suffices for none, that is an error.
+    """
+    microdata, drawing = crowds(np.random.default_rng(2))
+    release, evidence = drawing.publish(
+        microdata, drawing.draw(microdata, np.random.default_rng(3))
+    )
+    persons, rows = kinds.kinds_of(rows_of(release, evidence))
+    few, *_, most = sorted(kinds.pairs_by_group(persons, rows).tolist())
+    assert (few, most) == (kinds.pairs_by_group(persons, rows)[2], 400)
+    everybody = Omniscient(work=1 << 22).attack([release], evidence)
+    some = Omniscient(work=few * 16).attack([release], evidence)
+    assert (everybody.persons, everybody.note.count("budget")) == (240, 0)
+    assert (some.persons, some.sample) == (200, 200)
+    assert some.note.startswith(
+        "200 of 240 persons were drawn, by groups; larger groups are beyond the budget"
+    )
+    with pytest.raises(
+        omniscient.TooLargeError, match=f"leaves {few} pairs or more .* suffices for {few - 1}"
+    ):
+        Omniscient(work=few * 16 - 1).attack([release], evidence)
+
+
+def test_a_page_leaves_out_whom_its_budget_does_not_suffice_for(monkeypatch):
+    """Of groups that are too large for it the omniscient adversary is not played, and the others
+    are; where a plan bounds it, it is.
+    """
+    microdata, drawing = crowds(np.random.default_rng(2))
+    release, evidence = drawing.publish(
+        microdata, drawing.draw(microdata, np.random.default_rng(3))
+    )
+    monkeypatch.setattr(bounds, "_STATES", 1)
+    played = [each.adversary for each in bounds.disclosed(release, evidence, {})]
+    asked = [each.adversary for each in bounds.disclosed(release, evidence, {"omniscient": "1/2"})]
+    assert (played, asked) == (["informed", "linkage"], ["omniscient", "informed", "linkage"])

@@ -3,7 +3,9 @@
 person: the posterior over all assignments of rows.
 
 Every person has one row and every row one person, so that an assignment is as probable as the
-product of its pairs, and a pair as the sum over all assignments that hold it. Pairs that no
+product of its pairs, and a pair as the sum over all assignments that hold it. Persons who may have
+published the same rows as probably are of one *kind*, and so are rows that all persons may have
+published as probably: what is so of one pair of them is so of all. Pairs that no
 assignment of all holds fall away: what is left are *knots* of persons among whom rows may have gone
 round. Sums over a knot are exact where they can be taken person by person without too many
 intermediate states; belief propagation stands in for them elsewhere.
@@ -34,26 +36,48 @@ _STILL: Final = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Which persons may have published which rows, those of one person after the other; row i is
-    the one of person i.
+    """Which kinds of persons may have published which kinds of rows, those of one kind of persons
+    after the other.
     """
 
     person: Ints
     """Ascending, shape (e,)."""
     row: Ints
     logs: Floats
-    """The logarithm of how probable the row was for the person."""
-    people: int
+    """The logarithm of how probable such a row was for such a person."""
+    persons: Ints
+    """How many persons each kind is of, shape (p,)."""
+    rows: Ints
+    """How many rows each kind is of, shape (r,)."""
+    own: tuple[Ints, Ints]
+    """The kinds of persons and of rows that some person and the person's own row are of, shape (t,)
+    each.
+    """
 
     @classmethod
     def of(cls, person: Ints, row: Ints, logs: Floats, people: int) -> "Pairs":
-        """In whatever order they come; each person's own row is among them."""
+        """In whatever order they come, each kind of one person or row, and row i the one of person
+        i; each person's own row is among them.
+        """
+        one, each = np.ones(people, dtype=np.int64), np.arange(people)
+        return cls.of_kinds(person, row, logs, (one, one), (each, each))
+
+    @classmethod
+    def of_kinds(
+        cls, person: Ints, row: Ints, logs: Floats, many: tuple[Ints, Ints], own: tuple[Ints, Ints]
+    ) -> "Pairs":
+        """In whatever order they come; ``many``: ``persons`` and ``rows``."""
         order = np.lexsort((row, person))
-        return cls(person[order], row[order], logs[order], people)
+        return cls(person[order], row[order], logs[order], *many, own)
+
+    @property
+    def people(self) -> int:
+        """How many kinds of persons there are."""
+        return len(self.persons)
 
     def take(self, which: Bools) -> "Pairs":
         """Some of the pairs."""
-        return Pairs(self.person[which], self.row[which], self.logs[which], self.people)
+        return replace(self, person=self.person[which], row=self.row[which], logs=self.logs[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +86,11 @@ class Believed:
 
     pairs: Pairs
     probability: Floats
-    """Sums to 1 over each person, and where it is exact over each row, shape (e,)."""
+    """Of any one row of its kind; sums to 1 over all rows of each person, and where it is exact over
+    all persons of each row, shape (e,).
+    """
     exact: Bools
-    """Whether each person's are sums over all assignments, shape (people,)."""
+    """Whether those of each kind of persons are sums over all assignments, shape (p,)."""
 
 
 def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = None) -> Believed:
@@ -79,9 +105,11 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     takes the square root of every odds already for two persons.
     """
     knot = knots(pairs)
-    pairs = _scaled(pairs.take(knot[pairs.person] == knot[pairs.row]))
+    of_row = np.zeros(len(pairs.rows), dtype=np.int64)
+    of_row[pairs.own[1]] = knot[pairs.own[0]]
+    pairs = _scaled(pairs.take(knot[pairs.person] == of_row[pairs.row]))
     knot_of = knot[pairs.person]
-    size = np.bincount(knot, minlength=1)
+    size = np.bincount(knot, weights=pairs.persons, minlength=1).astype(np.int64)
     probability, exact = np.ones(len(pairs.person)), np.ones(pairs.people, dtype=bool)
     order = in_order(knot_of)
     ends = np.cumsum(np.bincount(knot_of, minlength=len(size)))
@@ -91,19 +119,22 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     for k in tangled[in_order(size[tangled])].tolist():
         edges = order[ends[k - 1] if k else 0 : ends[k]]
         most = most_states if remaining is None else min(most_states, remaining)
-        believed = (
-            person_by_person(_square(pairs, edges), most)
-            if most > 0 and size[k] <= _LARGEST
-            else None
-        )
+        believed = None
+        if most > 0 and size[k] <= _LARGEST:
+            logs, cells = _square(pairs, edges)
+            believed = person_by_person(logs, most)
         if believed is None:
             large.append(edges)
         else:
-            probability[edges], states = believed
+            table = np.zeros(logs.shape)
+            table[np.isfinite(logs)], states = believed
+            probability[edges] = table[cells]
             remaining = None if remaining is None else remaining - states
     if large:
         edges = np.sort(np.concatenate(large))
-        probability[edges] = beliefs(pairs.person[edges], pairs.row[edges], pairs.logs[edges])
+        some = pairs.person[edges], pairs.row[edges]
+        many = pairs.persons[some[0]], pairs.rows[some[1]]
+        probability[edges] = beliefs(*some, pairs.logs[edges], *many)
         exact[pairs.person[edges]] = False
     return Believed(pairs, probability, exact)
 
@@ -112,31 +143,39 @@ def _scaled(pairs: Pairs) -> Pairs:
     """The same with persons and rows weighed so that each sums to nearly 1, which changes no
     posterior and keeps sums within floating point.
     """
-    by_person, by_row = _Sides.of(pairs.person), _Sides.of(pairs.row)
+    by_person = _Sides.of(pairs.person, pairs.rows[pairs.row])
+    by_row = _Sides.of(pairs.row, pairs.persons[pairs.person])
     logs = pairs.logs
     for _ in range(_SWEEPS):
         logs = by_row.normal(by_person.normal(logs))
     return replace(pairs, logs=logs)
 
 
-def _square(pairs: Pairs, edges: Ints) -> Floats:
-    """The logarithms of one knot's pairs as a table of persons and rows, both in their order."""
-    members, person = np.unique(pairs.person[edges], return_inverse=True)
-    logs = np.full((len(members), len(members)), -np.inf)
-    logs[person, np.searchsorted(members, pairs.row[edges])] = pairs.logs[edges]
-    return logs
+def _square(pairs: Pairs, edges: Ints) -> tuple[Floats, tuple[Ints, Ints]]:
+    """The logarithms of one knot's pairs as a table of single persons and rows, both in their order;
+    and which cell there is one of each pair.
+    """
+    (person, at), (row, where) = (
+        np.unique(side[edges], return_inverse=True) for side in (pairs.person, pairs.row)
+    )
+    logs = np.full((len(person), len(row)), -np.inf)
+    logs[at, where] = pairs.logs[edges]
+    persons, rows = pairs.persons[person], pairs.rows[row]
+    cells = (np.cumsum(persons) - persons)[at], (np.cumsum(rows) - rows)[where]
+    return logs.repeat(persons, axis=0).repeat(rows, axis=1), cells
 
 
 def knots(pairs: Pairs) -> Ints:
-    """Which knot each person is in, numbered from 0: persons are in one where rows may have gone
-    round among them (strongly connected components).
+    """Which knot each kind of persons is in, numbered from 0: persons are in one where rows may have
+    gone round among them (strongly connected components).
 
     A person and a row may belong together, beside each row's own person, just where both are in one
     knot. Source: Tarjan 1972, without recursion.
     """
-    first = np.searchsorted(pairs.person, np.arange(pairs.people + 1)).tolist()
-    row = pairs.row.tolist()
-    place, low, knot = [-1] * pairs.people, [0] * pairs.people, [-1] * pairs.people
+    goes, to, nodes = _ways(pairs)
+    first = np.searchsorted(goes, np.arange(nodes + 1)).tolist()
+    row = to.tolist()
+    place, low, knot = [-1] * nodes, [0] * nodes, [-1] * nodes
     at = first[:-1].copy()
     seen, components = 0, 0
     stack: list[int] = []
@@ -163,7 +202,22 @@ def knots(pairs: Pairs) -> Ints:
                 while knot[here] < 0:
                     knot[stack.pop()] = components
                 components += 1
-    return np.array(knot, dtype=np.int64)
+    return different(np.array(knot[: pairs.people], dtype=np.int64))[1]
+
+
+def _ways(pairs: Pairs) -> tuple[Ints, Ints, int]:
+    """From which node to which a row may go, ascending, and how many nodes there are: kinds of
+    persons, and behind them kinds of rows that are the own ones of several kinds of persons.
+    """
+    owner, row = pairs.own
+    shared = np.bincount(row, minlength=len(pairs.rows)) > 1
+    node = pairs.people + np.arange(len(pairs.rows))
+    alone = ~shared[row]
+    node[row[alone]] = owner[alone]
+    goes = np.concatenate([pairs.person, node[row[~alone]]])
+    to = np.concatenate([node[pairs.row], owner[~alone]])
+    order = np.argsort(goes, kind="stable")
+    return goes[order], to[order], pairs.people + len(pairs.rows)
 
 
 def person_by_person(logs: Floats, most_states: int) -> tuple[Floats, int] | None:
@@ -277,15 +331,16 @@ def _narrow(possible: Bools, most_states: int) -> list[int] | None:
     return order
 
 
-def beliefs(person: Ints, row: Ints, logs: Floats) -> Floats:
+def beliefs(person: Ints, row: Ints, logs: Floats, persons: Ints, rows: Ints) -> Floats:
     """Belief propagation over all pairs at once: how probable each is believed to be, summing to 1
     over each person.
 
-    ``person`` ascending; every person and every row has two pairs or more. A message to a row says
+    ``person`` ascending; ``persons`` and ``rows`` (e,): how many its kinds are of; every single
+    person and row has two pairs or more. A message to a row says
     how much the person prefers it to all others, given what these rows said of themselves, and the
     other way round; half of each new message is the old one, so that they settle.
     """
-    by_person, by_row = _Sides.of(person), _Sides.of(row)
+    by_person, by_row = _Sides.of(person, rows), _Sides.of(row, persons)
     messages = np.zeros(len(logs))
     for _ in range(_ROUNDS):
         asked = -by_person.of_others(logs + messages)
@@ -296,7 +351,7 @@ def beliefs(person: Ints, row: Ints, logs: Floats) -> Floats:
             break
     asked = -by_person.of_others(logs + messages)
     belief = 1 / (1 + np.exp(-np.clip(logs + messages + asked, -700, 700)))
-    return np.asarray(belief / np.bincount(by_person.place, weights=belief)[by_person.place])
+    return np.asarray(belief / np.bincount(by_person.place, weights=belief * rows)[by_person.place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,29 +362,35 @@ class _Sides:
     starts: Ints
     place: Ints
     """Whose each pair is, numbered from 0, shape (e,)."""
+    many: Ints
+    """How many pairs of one person, or row, each stands for, in ``order``, shape (e,)."""
+    logs_of_many: Floats
 
     @classmethod
-    def of(cls, side: Ints) -> "_Sides":
+    def of(cls, side: Ints, many: Ints) -> "_Sides":
         _, place = np.unique(side, return_inverse=True)
         order = in_order(place)
-        return cls(order, np.flatnonzero(np.diff(place[order], prepend=-1)), place.ravel())
+        starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+        return cls(order, starts, place.ravel(), many[order], np.log(many[order]))
 
     def normal(self, logs: Floats) -> Floats:
         """The logarithms less those of their sums by side."""
-        ordered, place = logs[self.order], self.place[self.order]
+        ordered, place = logs[self.order] + self.logs_of_many, self.place[self.order]
         most = np.maximum.reduceat(ordered, self.starts)
         summed = np.log(np.add.reduceat(np.exp(ordered - most[place]), self.starts)) + most
         return np.asarray(logs - summed[self.place])
 
     def of_others(self, logs: Floats) -> Floats:
         """The logarithm of the sum over all other pairs of the same side."""
-        ordered, place = logs[self.order], self.place[self.order]
+        single, place = logs[self.order], self.place[self.order]
+        ordered = single + self.logs_of_many
         most = np.maximum.reduceat(ordered, self.starts)
-        rest = np.exp(ordered - most[place])
-        summed = np.add.reduceat(rest, self.starts)
+        rest = np.exp(single - most[place])
+        summed = np.add.reduceat(rest * self.many, self.starts)
         first = self._first(ordered, most, place)
         without = ordered.copy()
-        without[first] = -np.inf
+        with np.errstate(divide="ignore"):
+            without[first] = single[first] + np.log(self.many[first] - 1)
         second = np.maximum.reduceat(without, self.starts)
         others = summed[place] - rest
         products = np.empty_like(logs)

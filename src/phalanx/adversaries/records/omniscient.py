@@ -3,7 +3,7 @@
 were drawn from; the worst case.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -21,9 +21,10 @@ from phalanx.adversaries.disclosure import (
     shares,
 )
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
+from phalanx.adversaries.records.kinds import Kinds, all_pairs, kinds_of, pairs_by_group
 from phalanx.adversaries.records.outcomes import Outcomes
 from phalanx.adversaries.showing import interval, share
-from phalanx.arrays import Floats, Ints, different, in_order
+from phalanx.arrays import Floats, Ints, different, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import whole
@@ -36,12 +37,16 @@ from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
 
-_AT_ONCE: Final = 1 << 19
-"""Pairs of a person and a row that are held at once."""
-_MOST_PAIRS: Final = 1 << 30
-"""Pairs of a person and a row of the same group, beyond which an attack would take hours."""
+_MOST_PAIRS: Final = 1 << 25
+"""Pairs of a kind of persons and one of rows, beyond which an attack would take gigabytes and hours."""
+_PER_PAIR: Final = 16
+"""A pair costs about as much as so many states: how probable it is, and how it is weighed."""
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
+
+
+class TooLargeError(ReleaseError):
+    """No group is so small that the budget of an attack suffices for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,13 +121,16 @@ class Omniscient:
 
     With ``sample``, groups are drawn until they have so many persons, and only these are attacked;
     with ``work``, at most so many states are gone through for all of them together, and the persons
-    of the largest knots are believed. Needs ``evidence.microdata``, who was published in which row
-    (``evidence.rows`` or ``evidence.groups``), and the random output tables.
+    of the largest knots are believed: a pair of unlike persons and unlike rows of a group counts as
+    16 of them, and groups whose pairs alone are more are left out.
+
+    Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
+    ``evidence.groups``), and the random output tables.
 
     Raises
     ------
     PlanError
-        For a sample below 1.
+        For a sample or work below 1.
     """
 
     question: ClassVar[str] = "linkability"
@@ -178,8 +186,9 @@ class Omniscient:
         form = Perturbed.expect(release.form)
         microdata, row_of = published_table(release, evidence)
         drawn = self._drawn(release, form, microdata, row_of, evidence)
-        outcomes = self._outcomes(_part(drawn, self.sample))
-        believed = _posterior(outcomes, self.work)
+        part, largest = _part(drawn, self.sample, self.work)
+        outcomes, kinds = self._outcomes(part), kinds_of(part)
+        believed = _posterior(outcomes, kinds, self.work)
         classes, total = outcomes.drawn.classes, len(drawn.classes.who)
         values = shown = None
         if form.sensitive is not None:
@@ -187,9 +196,10 @@ class Omniscient:
             values = of_person[classes.who]
         return self._concluded(
             believed,
+            kinds,
             microdata,
             classes.who,
-            (total, len(np.unique(classes.group))),
+            (total, len(np.unique(classes.group)), largest),
             row_of,
             values,
             shown,
@@ -244,33 +254,39 @@ class Omniscient:
     def _concluded(
         self,
         believed: Believed,
+        kinds: tuple[Kinds, Kinds],
         microdata: Microdata,
         who: Ints,
-        of: tuple[int, int],
+        of: tuple[int, int, bool],
         row_of: Ints,
         values: Ints | None,
         shown: Ints | None,
         rows: int,
     ) -> Inverted:
         """What is believed about the rows ``who`` of the original table; ``of``: of how many
-        persons these are, and in how many groups they are.
+        persons these are, in how many groups they are, and whether larger ones were left out.
         """
-        (total, groups), (pairs, p, n) = of, (believed.pairs, believed.probability, len(who))
-        identity = p[pairs.person == pairs.row]
-        count = np.bincount(pairs.person, minlength=n)
-        named = _named(pairs.person, p, pairs.person == pairs.row, n)
-        approximate = int((~believed.exact).sum())
+        (total, groups, beyond), (persons, rows_of) = of, (each.of for each in kinds)
+        pairs, p, n = believed.pairs, believed.probability, len(who)
+        many, r = pairs.rows[pairs.row], len(pairs.rows)
+        own = places_in(persons * r + rows_of, pairs.person * r + pairs.row)
+        identity = p[own]
+        count = np.bincount(pairs.person, weights=many, minlength=1).astype(np.int64)[persons]
+        named = _named(pairs.person, p, many, own, persons)
+        approximate = int((~believed.exact[persons]).sum())
         notes = [f"{n} of {total} persons were drawn, by groups"] if n < total else []
+        notes += ["larger groups are beyond the budget"] if beyond else []
         notes += (
             [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
         )
         attribute = guessed = largest = None
         if values is not None and shown is not None:
-            person, value, mass = _by_value(pairs, p, shown[row_of[who]])
-            attribute = np.bincount(
-                person, weights=np.where(value == values[person], mass, 0), minlength=n
-            )
-            guessed = float(_named(person, mass, value == values[person], n).sum()) / max(n, 1)
+            person, value, mass = _by_value(pairs, p, rows_of, shown[row_of[who]])
+            q = max(int(each.max(initial=0)) for each in (value, values)) + 1
+            own = places_in(persons * q + values, person * q + value)
+            attribute = np.where(own >= 0, np.append(mass, [0.0])[own], 0.0)
+            right = _named(person, mass, np.ones(len(mass), dtype=np.int64), own, persons)
+            guessed = float(right.sum()) / max(n, 1)
             largest = float(mass.max(initial=0))
         means = [
             None if each is None else float(each.sum()) / max(n, 1)
@@ -300,87 +316,102 @@ class Omniscient:
         )
 
 
-def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
-    """The persons of groups that are drawn until they have ``sample`` persons; all persons where
-    that is None, or not less.
+def _part(drawn: DrawnRows, sample: int | None, work: int | None) -> tuple[DrawnRows, bool]:
+    """The persons of groups that are drawn until they have ``sample`` persons, or as many pairs as
+    ``work`` suffices for; all persons where both are None, or not less. Also whether groups were
+    left out that have more pairs alone; TooLargeError where all have.
     """
-    classes = drawn.classes
-    if sample is None or sample >= len(classes.who):
-        return drawn
-    sizes = np.bincount(classes.group)
+    classes, sizes = drawn.classes, np.bincount(drawn.classes.group)
+    pairs = pairs_by_group(*kinds_of(drawn))
+    sample = len(classes.who) if sample is None else min(sample, len(classes.who))
+    most = int(pairs.sum()) if work is None else work // _PER_PAIR
+    if sample == len(classes.who) and pairs.sum() <= most:
+        return drawn, False
     order = (
         Randomness.seeded(0).stream("groups").permutation(len(sizes))
     )  # measuring protects no person, and who asks again shall see the same figures
-    enough = int(np.searchsorted(np.cumsum(sizes[order]), sample)) + 1
-    is_chosen = np.isin(classes.group, order[:enough])
+    fitting = order[pairs[order] <= most]
+    if not len(fitting):
+        raise TooLargeError(
+            f"each group leaves {int(pairs.min())} pairs or more of unlike persons and unlike rows,"
+            f" and its budget suffices for {most}."
+        )
+    enough = min(
+        int(np.searchsorted(np.cumsum(sizes[fitting]), sample)) + 1,
+        int(np.searchsorted(np.cumsum(pairs[fitting]), most, side="right")),
+    )
+    is_chosen = np.isin(classes.group, fitting[:enough])
     part = replace(
         classes,
         who=classes.who[is_chosen],
         group=classes.group[is_chosen],
         own=classes.own[is_chosen],
     )
-    return replace(drawn, classes=part, shown=drawn.shown[is_chosen], table=drawn.table[is_chosen])
+    return (
+        replace(drawn, classes=part, shown=drawn.shown[is_chosen], table=drawn.table[is_chosen]),
+        len(fitting) < len(order),
+    )
 
 
-def _posterior(outcomes: Outcomes, work: int | None) -> Believed:
+def _posterior(outcomes: Outcomes, kinds: tuple[Kinds, Kinds], work: int | None) -> Believed:
     """The posterior over all groups; ReleaseError where groups are too large, and where a person's
     row cannot have been drawn.
     """
-    group = outcomes.drawn.classes.group
-    if int((np.bincount(group) ** 2).sum()) > _MOST_PAIRS:
+    persons, rows = kinds
+    if (pairs := int(pairs_by_group(*kinds).sum())) > _MOST_PAIRS:
         raise ReleaseError(
-            f"the largest group has {int(np.bincount(group).max())} rows, which leaves too many"
-            " pairs of a person and a row to look at."
+            f"the groups leave {pairs} pairs of unlike persons and unlike rows, too many to look at;"
+            " attack a sample, or smaller groups."
         )
-    possible = [outcomes.possible(*pairs) for pairs in _pairs(group)]
+    person_of, row_of = np.zeros((2, len(persons.of)), dtype=np.int64)
+    person_of[persons.first], row_of[rows.first] = persons.of[persons.first], rows.of[rows.first]
+    possible = [
+        outcomes.possible(persons.first[some], rows.first[others])
+        for some, others in all_pairs(persons.group, rows.group)
+    ]
     person, row, logs = (np.concatenate(side) for side in zip(*possible, strict=True))
-    if int((person == row).sum()) < len(group):
+    person, row = person_of[person], row_of[row]
+    own = different(persons.of * len(rows.many) + rows.of)[0]
+    missing = ~np.isin(persons.of * len(rows.many) + rows.of, person * len(rows.many) + row)
+    if missing.any():
         raise ReleaseError(
-            f"{len(group) - int((person == row).sum())} row(s) cannot have been drawn from the"
-            " random output tables, so that these are those of another release; use the ledger"
-            " that it was published with."
+            f"{int(missing.sum())} row(s) cannot have been drawn from the random output tables, so"
+            " that these are those of another release; use the ledger that it was published with."
         )
-    return posterior(Pairs.of(person, row, logs, len(group)), work=work)
+    own_kinds = own // len(rows.many), own % len(rows.many)
+    return posterior(
+        Pairs.of_kinds(person, row, logs, (persons.many, rows.many), own_kinds), work=work
+    )
 
 
-def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of two persons of one group, some at a time."""
-    order = in_order(group)
-    size = np.bincount(group)
-    starts, length = (np.cumsum(size) - size)[group[order]], size[group[order]]
-    ends = np.cumsum(length)
-    begin = 0
-    while begin < len(order):
-        end = max(
-            begin + 1,
-            int(np.searchsorted(ends, (ends[begin - 1] if begin else 0) + _AT_ONCE, side="right")),
-        )
-        part = length[begin:end]
-        within = np.arange(int(part.sum())) - np.repeat(np.cumsum(part) - part, part)
-        yield np.repeat(order[begin:end], part), order[np.repeat(starts[begin:end], part) + within]
-        begin = end
-
-
-def _by_value(pairs: Pairs, probability: Floats, value: Ints) -> tuple[Ints, Ints, Floats]:
-    """Persons and the sensitive values that they may have, with their probabilities; ``value``:
-    that of every person's row.
+def _by_value(
+    pairs: Pairs, probability: Floats, row: Ints, value: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Kinds of persons and the sensitive values that they may have, with their probabilities;
+    ``row`` and ``value`` (n,): the kind and the value of every row.
     """
     q = int(value.max(initial=0)) + 1
-    keys, place = different(pairs.person * q + value[pairs.row])
-    return (
-        keys // q,
-        keys % q,
-        np.asarray(np.bincount(place.ravel(), weights=probability), dtype=np.float64),
-    )
+    held, place = different(row * q + value)
+    many, of = np.bincount(place, minlength=len(held)), held // q
+    begins, ends = (np.searchsorted(of, pairs.row, side=side) for side in ("left", "right"))
+    length = ends - begins
+    at = np.repeat(begins - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
+    keys, key = different(np.repeat(pairs.person, length) * q + held[at] % q)
+    mass = np.bincount(key, weights=np.repeat(probability, length) * many[at], minlength=len(keys))
+    return keys // q, keys % q, np.asarray(mass, dtype=np.float64)
 
 
-def _named(person: Ints, probability: Floats, right: np.ndarray, n: int) -> Floats:
+def _named(kind: Ints, probability: Floats, many: Ints, own: Ints, kinds: Ints) -> Floats:
     """How often the most probable of each person's possibilities is right, if one of the most
     probable ones is named, shape (n,).
+
+    ``kind``, ``probability``, ``many`` (e,): of persons' kinds the possibilities, and how many of
+    each there are; ``own`` (n,): the place of each person's own one, -1 where it has none;
+    ``kinds`` (n,): the kind of each person.
     """
-    most = np.zeros(n)
-    np.maximum.at(most, person, probability)
-    first = probability >= most[person] * (1 - _ROUNDING)
-    return np.bincount(person, weights=first & right, minlength=n) / np.bincount(
-        person, weights=first, minlength=n
-    )
+    most = np.zeros(int(kinds.max(initial=-1)) + 1)
+    np.maximum.at(most, kind, probability)
+    first = probability >= most[kind] * (1 - _ROUNDING)
+    named = np.bincount(kind, weights=first * many, minlength=len(most))
+    right = (own >= 0) & np.append(first, [False])[own]
+    return np.asarray(right / named[kinds])

@@ -47,8 +47,10 @@ class Demands:
     @property
     def highest(self) -> Floats:
         """The largest ratio that each row demands, whatever the value, shape (n,)."""
-        highest = np.full(len(self.starts) - 1, float(self.base.max(initial=1.0)))
-        np.maximum.at(highest, self.history_of, self.ratio)
+        base, some = float(self.base.max(initial=1.0)), np.flatnonzero(np.diff(self.starts))
+        highest = np.full(len(self.starts) - 1, base)
+        if len(some):
+            highest[some] = np.maximum(np.maximum.reduceat(self.ratio, self.starts[some]), base)
         return highest[self.history]
 
     def at_most(self, times: float, least: "Demands") -> "Demands":
