@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of arrays, declared once; which numbers of an array are different, and their order;
-where numbers and texts stand among others; and how an array of Arrow comes to Polars.
+where numbers and texts stand among others; sets of numbers as rows of bits; and how an array of
+Arrow comes to Polars.
 """
 
 from typing import Any, Final
@@ -15,6 +16,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer]
 """Whole numbers of any width."""
 Ints = npt.NDArray[np.int64]
+Sets = npt.NDArray[np.uint64]
+"""Sets of numbers, shape (n, words): bit ``v % 64`` of word ``v // 64`` says whether v is in one."""
 Times = npt.NDArray[np.uint16]
 """How often something was."""
 
@@ -113,6 +116,34 @@ def places_in(numbers: Integers, ascending: Ints) -> Ints:
     place[ascending - low] = np.arange(len(ascending))
     inside = (numbers >= low) & (numbers <= high)
     return place[np.where(inside, numbers - low, high - low + 1)].astype(np.int64)
+
+
+def sets_of(owner: Ints, number: Ints, owners: int, q: int) -> Sets:
+    """The set of each of so many owners, of numbers below ``q``; ``owner`` and ``number`` (e,): who
+    has which.
+
+    >>> sizes(sets_of(np.array([0, 0, 1]), np.array([3, 70, 3]), owners=3, q=80))
+    array([2, 1, 0])
+    """
+    sets = np.zeros((owners, words(q)), dtype=np.uint64)
+    np.bitwise_or.at(sets, (owner, number // 64), np.uint64(1) << (number % 64).astype(np.uint64))
+    return sets
+
+
+def words(q: int) -> int:
+    """How many words a set of numbers below ``q`` takes."""
+    return -(-q // 64)
+
+
+def full(q: int) -> Sets:
+    """The set of all numbers below ``q``, shape (words,)."""
+    return sets_of(np.zeros(q, dtype=np.int64), np.arange(q), 1, q).ravel()
+
+
+def sizes(sets: Sets) -> Ints:
+    """How many numbers each set holds, shape (n,)."""
+    counts: Ints = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def places_among(texts: pl.Series, others: pl.Series) -> Ints:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from phalanx.arrays import sets_of
 from phalanx.guarantees.views import box_search
 from phalanx.guarantees.views.box_search import any_meet, box_of, held_around
 
@@ -153,13 +154,22 @@ def test_broken_twins_are_caught():
     assert len(wrong(cases, meet=neighbours_meet)) > 5
 
 
+THINGS = 130
+"""Of what boxes hold: more than two words have bits for."""
+
+
 def what_boxes_hold(seed, boxes):
-    """Up to three of seven things in each box."""
+    """Up to three of seven things in each box, some of them in each of three words."""
     rng = np.random.default_rng(seed)
-    holds = np.zeros((boxes, 7), dtype=np.bool_)
+    holds = np.zeros((boxes, THINGS), dtype=np.bool_)
     for box in holds:
-        box[rng.integers(0, 7, 3)] = True
+        box[np.array([0, 1, 63, 64, 100, 128, 129])[rng.integers(0, 7, 3)]] = True
     return holds
+
+
+def packed(holds):
+    """The same as sets."""
+    return sets_of(*np.nonzero(holds), *holds.shape)
 
 
 def wrongly_held(find):
@@ -168,25 +178,21 @@ def wrongly_held(find):
     for seed in range(60):
         points, low, high = some_boxes(seed)
         holds = what_boxes_hold(seed, len(low))
-        by_hand = [
-            [
-                any(
-                    holds[j, thing] and (low[j] <= p).all() and (p <= high[j]).all()
-                    for j in range(len(low))
-                )
-                for thing in range(7)
-            ]
-            for p in points
-        ]
-        if not np.array_equal(find(points, low, high, holds), np.array(by_hand)):
+        by_hand = np.zeros((len(points), THINGS), dtype=np.bool_)
+        for i, p in enumerate(points):
+            for box, first, last in zip(holds, low, high, strict=True):
+                by_hand[i] |= box & bool((first <= p).all() and (p <= last).all())
+        if not np.array_equal(find(points, low, high, packed(holds)), packed(by_hand)):
             found.append(seed)
     return found
 
 
+@pytest.mark.parametrize("at_once", [1, 1 << 22])
 @pytest.mark.parametrize("compared", [0, 8, 64, 1 << 18])
-def test_what_is_held_around_as_by_comparing_all(monkeypatch, compared):
+def test_what_is_held_around_as_by_comparing_all(monkeypatch, compared, at_once):
     """However few points and boxes are compared at once, of boxes that hold nothing too."""
     monkeypatch.setattr(box_search, "_COMPARED", compared)
+    monkeypatch.setattr(box_search, "_HELD", at_once)
     assert wrongly_held(held_around) == []
 
 
@@ -196,15 +202,15 @@ def test_what_is_held_around_equal_points(monkeypatch):
     """
     monkeypatch.setattr(box_search, "_COMPARED", 0)
     points, low = np.full((400, 2), 3), np.array([[0, 0], [3, 4], [3, 3]])
-    holds = np.eye(3, dtype=np.bool_)
-    assert (held_around(points, low, low + 3, holds) == [True, False, True]).all()
-    assert held_around(points[:0], low, low + 3, holds).shape == (0, 3)
+    holds = packed(np.eye(3, dtype=np.bool_))
+    assert (held_around(points, low, low + 3, holds) == [[0b101]]).all()
+    assert held_around(points[:0], low, low + 3, holds).shape == (0, 1)
     assert not held_around(points, low[:0], low[:0], holds[:0]).any()
 
 
 def without_boxes_across(points, low, high, holds):
     """A twin that halves once and forgets the boxes across the cut."""
-    around = np.zeros((len(points), holds.shape[1]), dtype=np.bool_)
+    around = np.zeros((len(points), holds.shape[1]), dtype=np.uint64)
     for side, boxes in (
         (points[:, 0] < 15, high[:, 0] < 15),
         (points[:, 0] >= 15, low[:, 0] >= 15),
@@ -217,7 +223,7 @@ def around_some(points, low, high, holds):
     """A twin that takes a box that reaches among the points for one around all of them."""
     least, most = points.min(axis=0), points.max(axis=0)
     whole = ((low <= most) & (high >= least)).all(axis=1)
-    return held_around(points, low, high, holds) | holds[whole].any(axis=0)
+    return held_around(points, low, high, holds) | np.bitwise_or.reduce(holds[whole])
 
 
 @pytest.mark.parametrize("twin", [without_boxes_across, around_some])

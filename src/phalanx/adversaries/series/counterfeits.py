@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
-from phalanx.adversaries.candidates import Sets, Values, hold, sizes
+from phalanx.adversaries.candidates import Values, hold
 from phalanx.adversaries.showing import Shown, interval
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, Sets, sets_of, sizes
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
@@ -310,9 +310,8 @@ def _spared(stock: Ints, m: int) -> Bools:
 
 def _packed(some: Bools, values: Values) -> Sets:
     """A set of values, shape (1, words)."""
-    spread = np.zeros((1, values.words * _BITS), dtype=bool)
-    spread[0, : len(some)] = some
-    return np.packbits(spread, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+    held = np.flatnonzero(some)
+    return sets_of(np.zeros(len(held), dtype=np.int64), held, 1, len(values.domain))
 
 
 def _narrow(left: Sets, who: Ints, to: Sets) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked
-from phalanx.adversaries.candidates import Sets, Values, hold, sizes
-from phalanx.arrays import Bools, Ints
+from phalanx.adversaries.candidates import Values, hold
+from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence

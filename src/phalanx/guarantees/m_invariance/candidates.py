@@ -3,16 +3,23 @@
 other, the intersection of what all boxes around the person hold.
 """
 
+from typing import Final
+
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, Sets, full, sizes
 from phalanx.guarantees.m_invariance.hosts import values_of
 from phalanx.guarantees.m_invariance.signatures import Signatures
 from phalanx.guarantees.views.boxes import candidate_sets
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+
+_FIRST_HIGHEST: Final = np.packbits(
+    np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little"), axis=1
+).ravel()
+"""Each byte with its bits the other way round: so sets are ordered by their first values."""
 
 
 class Candidates:
@@ -28,7 +35,7 @@ class Candidates:
         self._signatures = signatures
         self._consecutive, self._records = consecutive, records
         self._who: pl.DataFrame | None = None
-        self._sets: Bools = np.zeros((0, 0), dtype=bool)
+        self._sets: Sets = np.zeros((0, 0), dtype=np.uint64)
         self._seen: Bools = np.zeros(0, dtype=bool)
 
     def __len__(self) -> int:
@@ -42,23 +49,22 @@ class Candidates:
             keys = keys.with_columns(value=values_of(microdata, self._signatures)[rows])
         values = Groups.of(release).values
         number = self._signatures.values([] if values is None else values.to_list())
-        places = self._places(keys)
-        local = candidate_sets(microdata, release.generalized)[rows]
+        places, q = self._places(keys), self._signatures.number_of_values
+        local = candidate_sets(microdata, release.generalized, number, q)[rows]
         boxed = local.any(axis=1)
-        who, now = places[boxed], np.zeros((int(boxed.sum()), self._sets.shape[1]), dtype=bool)
-        now[:, number] = local[boxed]
+        who, now = places[boxed], local[boxed]
         if self._consecutive:
             together = np.where(self._seen[who][:, None], self._sets[who] & now, now)
-            self._sets[:], self._seen[:] = True, False
+            self._sets[:], self._seen[:] = full(q), False
             self._sets[who] = now
         else:
             self._sets[who] &= now
             together = self._sets[who]
         self._seen[who] = True
-        sizes = together.sum(axis=1)
-        if len(sizes) and (self.fewest is None or sizes.min() < self.fewest):
-            self.fewest = int(sizes.min())
-            self.smallest = _remaining(together[sizes == self.fewest], self._signatures)
+        many = sizes(together)
+        if len(many) and (self.fewest is None or many.min() < self.fewest):
+            self.fewest = int(many.min())
+            self.smallest = _remaining(together[many == self.fewest], self._signatures)
 
     def _places(self, keys: pl.DataFrame) -> Ints:
         """The place of each person, of whom new ones get one, with every value left to them; no
@@ -66,10 +72,10 @@ class Candidates:
         """
         known = keys.clear() if self._who is None else self._who.drop("place")
         self._who = pl.concat([known, keys]).unique(maintain_order=True).with_row_index("place")
-        old, q = self._sets.shape
-        grown = np.ones((self._who.height, self._signatures.number_of_values), dtype=bool)
-        grown[:old, :q] = self._sets
-        grown[:old, q:] = ~self._seen[:, None]
+        (old, words), seen = self._sets.shape, np.flatnonzero(self._seen)
+        grown = np.tile(full(self._signatures.number_of_values), (self._who.height, 1))
+        grown[seen] = 0
+        grown[seen, :words] = self._sets[seen]
         self._sets, self._seen = (
             grown,
             np.append(self._seen, np.zeros(len(grown) - old, dtype=bool)),
@@ -95,13 +101,13 @@ def _published_rows(evidence: Evidence, release: Release) -> Ints:
     )
 
 
-def _remaining(sets: Bools, signatures: Signatures) -> pl.DataFrame:
+def _remaining(sets: Sets, signatures: Signatures) -> pl.DataFrame:
     """The smallest candidate sets, and how many are left with each."""
-    distinct, counts = np.unique(sets, axis=0, return_counts=True)
+    distinct, counts = np.unique(_FIRST_HIGHEST[sets.view(np.uint8)], axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:10]
     texts = [
-        ", ".join(str(signatures.value(v)) for v in np.flatnonzero(distinct[i]).tolist())
-        for i in order.tolist()
+        ", ".join(str(signatures.value(v)) for v in np.flatnonzero(np.unpackbits(row)).tolist())
+        for row in distinct[order]
     ]
     return pl.DataFrame(
         {"candidates": pl.Series(texts, dtype=pl.String), "how_many": counts[order]}

@@ -7,12 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, Sets
 
 _COMPARED: Final = 1 << 18
 """Comparisons that are not worth halving the space for, and held at once."""
 _WORTH: Final = 0.8
 """A cut that leaves a larger share of the boxes on one side is none."""
+_HELD: Final = 1 << 22
+"""So many words of what boxes hold are gone through at once."""
 
 
 def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
@@ -48,20 +50,19 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
     return box
 
 
-def held_around(points: Ints, low: Ints, high: Ints, holds: Bools) -> Bools:
-    """What the boxes around each point hold together, shape (n, q).
+def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
+    """What the boxes around each point hold together, n sets.
 
-    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`; ``holds`` (b, q): which of q
-    things each box holds. Points are halved; a box around all of some is looked at once for them,
-    and one that holds no more than such boxes do is not looked at again.
+    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`; ``holds``: the set of what
+    each box holds. Points are halved; a box around all of some is looked at once for them, and one
+    that holds no more than such boxes do is not looked at again.
 
-    >>> holds = np.array([[True, False], [False, True]])
-    >>> held_around(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]), holds)
-    array([[ True,  True],
-           [ True, False]])
+    >>> holds = np.array([[1], [2]], dtype=np.uint64)
+    >>> held_around(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]), holds).tolist()
+    [[3], [1]]
     """
-    around = np.zeros((len(points), holds.shape[1]), dtype=np.bool_)
-    nothing = np.zeros(holds.shape[1], dtype=np.bool_)
+    around = np.zeros((len(points), holds.shape[1]), dtype=np.uint64)
+    nothing = np.zeros(holds.shape[1], dtype=np.uint64)
     waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), nothing)]
     while waiting:
         some, boxes, held = waiting.pop()
@@ -70,16 +71,21 @@ def held_around(points: Ints, low: Ints, high: Ints, holds: Bools) -> Bools:
         here, first, last = points[some], low[boxes], high[boxes]
         least, most = here.min(axis=0), here.max(axis=0)
         whole = ((first <= least) & (last >= most)).all(axis=1)
-        held = held | holds[boxes[whole]].any(axis=0)
+        held = held | np.bitwise_or.reduce(holds[boxes[whole]], axis=0)
         boxes = boxes[~whole & ((first <= most) & (last >= least)).all(axis=1)]
-        boxes = boxes[holds[boxes][:, ~held].any(axis=1)]
+        boxes = boxes[(holds[boxes] & ~held).any(axis=1)]
         if len(some) * len(boxes) > _COMPARED:
             below = _halved(here, low[boxes], high[boxes])
             waiting += [(some[below], boxes, held), (some[~below], boxes, held)]
             continue
-        of_boxes = holds[boxes].astype(np.float32)
-        inside = _inside(here, low[boxes], high[boxes]).astype(np.float32)
-        around[some] = held | (inside @ of_boxes > 0)
+        step = max(1, _HELD // max(len(boxes) * holds.shape[1], 1))
+        for start in range(0, len(some), step):
+            part = some[start : start + step]
+            point, box = np.nonzero(_inside(points[part], low[boxes], high[boxes]))
+            starts = np.flatnonzero(np.diff(point, prepend=-1))
+            around[part] = held
+            if len(point):
+                around[part[point[starts]]] |= np.bitwise_or.reduceat(holds[boxes[box]], starts)
     return around
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Bools, Ints
+from phalanx.arrays import Bools, Ints, Sets, sets_of
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
@@ -21,18 +21,15 @@ from phalanx.release.forms.generalized import GROUP, Generalized
 _NOWHERE: Final = np.iinfo(np.int64).max
 
 
-def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
-    """For every row, the sensitive values of all groups whose box contains its quasi-identifiers,
-    shape (n, q); q as in ``Groups.of(form).values``.
+def candidate_sets(microdata: Microdata, form: Generalized, number: Ints, q: int) -> Sets:
+    """For every row, the sensitive values of all groups whose box contains its quasi-identifiers, n
+    sets of numbers below ``q``; ``number``: that of each of ``Groups.of(form).values``.
 
     An interval whose low end is missing contains the missing value; one whose both ends are missing
     contains nothing else.
     """
     groups = Groups.of(form)
-    holds = np.zeros(
-        (len(groups), 0 if groups.values is None else len(groups.values)), dtype=np.bool_
-    )
-    holds[groups.cell_group, groups.cell_value] = True
+    holds = sets_of(groups.cell_group, number[groups.cell_value], len(groups), q)
     low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
     distinct, whose = np.unique(codes, axis=0, return_inverse=True)
