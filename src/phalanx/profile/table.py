@@ -4,6 +4,7 @@ Counts only, never values.
 """
 
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -261,12 +262,22 @@ def _over_waves(
 def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
     """Of two quasi-identifiers that say the same, as a code beside its words, the words, or else the
     first: the other only widens all intervals.
+
+    Two say the same just where each row's value came first in the same row: only columns that agree
+    in that are compared.
     """
     several = [c for c in columns if c.role == "quasi" and _FEW_SAME * c.distinct <= c.rows]
+    as_many = Counter((c.distinct, c.missing) for c in several)
+    alike: dict[tuple[int, int], list[ColumnProfile]] = defaultdict(list)
+    for c in several:
+        if as_many[c.distinct, c.missing] > 1:
+            rows = frame[c.name].alias("value").to_frame().with_row_index()
+            first = rows.select(pl.col("index").first().over("value")).to_series()
+            if first.n_unique() == c.distinct + (c.missing > 0):
+                alike[c.missing, hash(first.to_numpy().tobytes())].append(c)
     again: dict[str, str] = {}
-    for one, other in itertools.combinations(several, 2):
-        alike = (one.distinct, one.missing) == (other.distinct, other.missing)
-        if alike and one.name not in again and other.name not in again:
+    for one, other in itertools.chain(*(itertools.combinations(c, 2) for c in alike.values())):
+        if one.name not in again and other.name not in again:
             pairs = frame.select(one.name, other.name).n_unique()
             if pairs == one.distinct + (one.missing > 0):
                 kept, left = (other, one) if one.type == "numeric" else (one, other)
