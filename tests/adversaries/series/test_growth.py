@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naive.growth import attacked
 from phalanx.adversaries import Growth
-from phalanx.adversaries.series import growing
+from phalanx.adversaries.series import growing, growth
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -48,9 +49,9 @@ def tables(seed, releases=3, n=400, holders=0.06):
         )
 
 
-def series_of(method, folder, seed=1):
-    """A published series and what the adversary knows beside it."""
-    given_tables, ledger = list(tables(seed)), f"sqlite:///{folder}/l.db"
+def series_of(method, folder, seed=1, changed=lambda table: table):
+    """A published series, of tables that may be ``changed``, and what the adversary knows beside it."""
+    given_tables, ledger = [changed(t) for t in tables(seed)], f"sqlite:///{folder}/l.db"
     series = Series(
         "made-up", schema=SCHEMA, method=method, to=folder, ledger=ledger, report=False, seed=seed
     )
@@ -83,6 +84,40 @@ def test_groups_that_grew_give_their_holders_away(strategy, tmp_path):
         and sum(found.histogram.values()) == found.persons
     )
     assert found.per_person["exposed"].sum() == found.exposed
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"strategy": "adaptive", "grouping": "bottom-up"},
+        {"strategy": "geometric"},
+        {"strategy": "adaptive", "grouping": "bottom-up", "permanent": ["flu"]},
+    ],
+)
+def test_what_it_names_is_that_of_all_rows(more, hidden, monkeypatch, tmp_path):
+    """A twin that looks at all rows and cells for each group, however far, names the same persons
+    with the same figures; also where two values are protected, one of them stays with a person, and
+    rows are in no group.
+    """
+    ill = pl.when(pl.col("who").str.ends_with("7")).then(pl.lit("flu")).otherwise("ill")
+    releases, evidence = series_of(
+        GlobalGuarantee(l=2, protect=["hiv", "flu"], **more),
+        tmp_path,
+        changed=lambda table: table.with_columns(ill=ill),
+    )
+    if hidden:
+        for number, mapping in evidence.groups.items():
+            microdata = evidence.microdata[number]
+            values = microdata.sensitive.domain.values[microdata.sensitive.codes]
+            away = microdata.persons.filter(values == "none").gather_every(5)
+            evidence.groups[number] = mapping.filter(~pl.col("person").is_in(away.implode()))
+    quick = Growth().attack(releases, evidence)
+    monkeypatch.setattr(growth, "_attacked", attacked)
+    monkeypatch.setattr(growing, "_longest", lambda _: np.inf)
+    slow = Growth().attack(releases, evidence)
+    assert quick.to_json() == slow.to_json() and quick.groups > 30
+    assert quick.per_person.equals(slow.per_person)
 
 
 def blind(table, size, number):

@@ -90,6 +90,8 @@ def reached(group: Group, demand: Demand) -> Ints:
         axis=1
     )
     near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + _ROUNDING)
+    if near.any():
+        near &= gap < _longest(group.members)
     others, n = group.others[near], len(group.members)
     least = np.full(n, n - 1, dtype=np.int64)
     step = max(1, _PLACES // ((n + len(others)) * group.members.shape[1]))
@@ -100,6 +102,19 @@ def reached(group: Group, demand: Demand) -> Ints:
     if demand.known and group.single:
         least[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
     return least
+
+
+def _longest(members: Floats) -> float:
+    """The longest step of the shortest way to join all members, each from one who has joined: no
+    box of some of them grows more with the next.
+    """
+    away, longest = np.abs(members - members[0]).sum(axis=1), 0.0
+    joined = np.arange(len(members)) == 0
+    for _ in range(len(members) - 1):
+        nearest = int(np.where(joined, np.inf, away).argmin())
+        joined[nearest], longest = True, max(longest, float(away[nearest]))
+        away = np.minimum(away, np.abs(members - members[nearest]).sum(axis=1))
+    return longest
 
 
 def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:

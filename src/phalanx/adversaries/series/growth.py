@@ -15,7 +15,7 @@ import polars as pl
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Ints, in_order
+from phalanx.arrays import Bools, Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import members as values_of_sets
 from phalanx.errors import ReleaseError
@@ -247,6 +247,41 @@ class _Named:
     clear: bool
 
 
+class _Grouped:
+    """The rows of a release by their groups, of which those near a box are found by their own."""
+
+    rows: list[Ints]
+    """The rows of every group."""
+
+    def __init__(self, place: Ints, positions: Floats, taken: Ints, cohort: Bools) -> None:
+        """``place`` of every row's group, -1 where it was not published, and ``positions``, shape
+        (n, d); how large the groups that took rows had become, and which are of cohorts, whose rows
+        are never free.
+        """
+        by_place, groups = in_order(place), np.arange(len(taken))
+        self._unpublished, *self.rows = np.split(by_place, np.searchsorted(place[by_place], groups))
+        groups = groups[~cohort]
+        self._groups = groups[in_order(taken[groups])]
+        self._taken = taken[self._groups]
+        low, high = np.full((2, len(taken), positions.shape[1]), [[[np.inf]], [[-np.inf]]])
+        published = place >= 0
+        np.minimum.at(low, place[published], positions[published])
+        np.maximum.at(high, place[published], positions[published])
+        self._low, self._high = low[self._groups], high[self._groups]
+
+    def free(self, members: Floats, size: int) -> Ints:
+        """The rows that no group had taken that became as large as ``size``, without the groups
+        that are too far from some ``members`` to come before one of them.
+        """
+        low, high = members.min(axis=0), members.max(axis=0)
+        first = slice(int(np.searchsorted(self._taken, size)))
+        gap = np.maximum(low - self._high[first], 0) + np.maximum(self._low[first] - high, 0)
+        near = gap.sum(axis=1) < (high - low).sum() + _ROUNDING
+        return np.concatenate(
+            [self._unpublished, *(self.rows[g] for g in self._groups[first][near].tolist())]
+        )
+
+
 def _attacked(
     release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]
 ) -> Iterator[_Named]:
@@ -275,16 +310,16 @@ def _attacked(
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
     # rows of cohorts stand where they stood before; they are no person's neighbours
     cohort = np.bincount(groups.cell_group[lasts[groups.cell_value]], minlength=len(groups)) > 0
-    taken_at = np.where(place >= 0, np.where(protecting, groups.sizes, 0)[place], 0)
+    grouped = _Grouped(place, positions, np.where(protecting, groups.sizes, 0), cohort)
     holds = _held(microdata)
     after: list[tuple[Any, bytes, float]] = []
-    by_place = in_order(place)
-    starts = np.searchsorted(place[by_place], np.arange(len(groups) + 1))
+    cell = cell[in_order(groups.cell_group[cell])]
+    cells = np.split(cell, np.searchsorted(groups.cell_group[cell], np.arange(1, len(groups))))
     for g in np.flatnonzero(protecting).tolist():
-        rows = by_place[starts[g] : starts[g + 1]]
+        rows = grouped.rows[g]
         size = int(groups.sizes[g])
-        mine = cell[groups.cell_group[cell] == g]
-        here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine.tolist()}
+        mine = cells[g].tolist()
+        here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine}
         after += [
             (value, persons[row], 1 - count / size)
             for value, count in here.items()
@@ -292,14 +327,17 @@ def _attacked(
         ]
         if cohort[g] or size < 2:
             continue
-        free = np.flatnonzero((taken_at < size) & (place != g) & ~(cohort[place] & (place >= 0)))
-        demanded = np.max([count * asked[value] for value, count in here.items()], axis=0)
+        free = grouped.free(positions[rows], size)
+        demanded, by_others = (
+            np.max([count * asked[value][those] for value, count in here.items()], axis=0)
+            for those in (rows, free)
+        )
         sizes = reached(
             Group(
                 positions[rows],
                 positions[free],
-                demanded[rows],
-                demanded[free],
+                demanded,
+                by_others,
                 single=sum(here.values()) == 1,
             ),
             demand,
@@ -310,9 +348,9 @@ def _attacked(
                 for row in rows.tolist()
             ]
         )
-        pressing = demanded[rows] >= demanded[rows].max() - _ROUNDING
+        pressing = demanded >= demanded.max() - _ROUNDING
         best, possible = sizes == sizes.max(), int((sizes == size - 1).sum())
-        best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
+        best &= demanded >= demanded[best].max() - _ROUNDING
         yield _Named(
             names=[persons[row] for row in rows[best].tolist()],
             candidates=possible or size,
