@@ -113,3 +113,60 @@ def cohorts_are_kept(series, permanent):
             return False
         cohorts += new
     return True
+
+
+def cohort_faults(series, permanent):
+    """What is said about the cohorts of a series, each release in the order of its groups."""
+    cohorts, said = [], []  # [founding members, value -> carriers the last time]
+    for number, shown in enumerate(series, 1):
+        lasting = [g for g in sorted(shown.rows) if shown.holds_any(g, permanent)]
+        members = {p for founders, _ in cohorts for p in founders}
+        faults, new = [], []
+        if n := sum(g not in lasting for p, g in shown.groups.items() if p in members):
+            faults.append(f"{n} member(s) of cohorts stand in groups without a permanent value")
+        for g in lasting:
+            people, rows = shown.people(g), len(shown.rows[g])
+            invented, registered = shown.counterfeits.get(g, 0), shown.registered.get(g, 0)
+            now = {v: shown.holding(g, v) for v in permanent}
+            mine = [c for c in cohorts if c[0] & people]
+            if registered:
+                faults.append(
+                    f"group {g} holds a permanent value and {registered} registered person(s)"
+                    " without a row"
+                )
+            if not mine:
+                new.append([people, now])
+                if invented or len(people) != rows:
+                    faults.append(
+                        f"group {g} is a new cohort of {len(people)} person(s) and has {rows}"
+                        f" row(s), {invented} of them counterfeit"
+                    )
+            elif len(mine) > 1 or people - mine[0][0]:
+                faults.append(
+                    f"group {g} holds a permanent value and mixes members of a cohort with others"
+                )
+            else:
+                faults += _again(g, mine[0], people, shown, now)
+                mine[0][1] |= {v: n for v, n in now.items() if n}
+        cohorts += new
+        said += [f"release {number}: {fault}" for fault in faults]
+    return said
+
+
+def _again(group, cohort, people, shown, now):
+    (founders, before), rows = cohort, len(shown.rows[group])
+    invented = shown.counterfeits.get(group, 0)
+    absent, lacking = len(founders) - len(people), len(founders & set(shown.groups)) - len(people)
+    if lacking:
+        yield f"group {group} lacks {lacking} member(s) of its cohort who are in the release"
+    if rows != len(founders) or invented != absent:
+        yield (
+            f"group {group} has {rows} row(s), {invented} of them counterfeit, and its cohort"
+            f" {len(founders)} members, {len(people)} of whom are in it"
+        )
+    for value in sorted(now):
+        text = f"group {group} has {now[value]} carrier(s) of a permanent value and had {before[value]}"
+        if now[value] < before[value]:
+            yield text
+        if now[value] > before[value] and absent:
+            yield f"{text}, while {absent} member(s) of its cohort are absent"

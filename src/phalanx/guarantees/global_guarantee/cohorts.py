@@ -8,11 +8,12 @@ docs/explanation/cohorts.md.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools
+from phalanx.arrays import Bools, places_in
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import members
 from phalanx.release.folder import Release
@@ -23,8 +24,7 @@ Lasting = Callable[[pl.Series], Bools]
 _NONE = {"person": pl.Binary, "cohort": pl.Int64}
 
 
-@dataclass(frozen=True)
-class _Shown:
+class _Shown(NamedTuple):
     """A group that holds permanent values."""
 
     rows: int
@@ -43,19 +43,6 @@ class _Known:
     persons: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_NONE))
     sizes: list[int] = field(default_factory=list)
     carriers: list[dict[str, int]] = field(default_factory=list)
-
-    def found(self, people: Sequence[pl.Series], carriers: Sequence[Mapping[str, int]]) -> None:
-        """New cohorts of these people, with these carriers."""
-        sizes = [len(members) for members in people]
-        number = np.repeat(
-            np.arange(len(self.sizes), len(self.sizes) + len(people), dtype=np.int64), sizes
-        )
-        self.sizes += sizes
-        self.carriers += [dict(held) for held in carriers]
-        if people:
-            self.persons = pl.concat(
-                [self.persons, pl.DataFrame({"person": pl.concat(people), "cohort": number})]
-            )
 
 
 def faults(
@@ -83,47 +70,44 @@ def shown(groups: Groups, lasting: Lasting) -> Bools:
 def _of_release(
     release: Release, mapping: pl.DataFrame, lasting: Lasting, known: _Known
 ) -> Iterator[str]:
-    groups = _groups(release, lasting)
+    groups = sorted(_groups(release, lasting).items())
     hosts = mapping.with_columns(pl.col("group").cast(pl.Int64)).join(
         known.persons, on="person", how="left", maintain_order="left"
     )
-    inside = hosts["group"].is_in(pl.Series(list(groups), dtype=pl.Int64).implode())
-    if elsewhere := int((hosts["cohort"].is_not_null() & ~inside).sum()):
+    cohort = hosts["cohort"].fill_null(-1).to_numpy()
+    at = places_in(hosts["group"].to_numpy(), np.array([group for group, _ in groups], np.int64))
+    if elsewhere := int(((cohort >= 0) & (at < 0)).sum()):
         yield f"{elsewhere} member(s) of cohorts stand in groups without a permanent value"
-    there = dict(hosts.drop_nulls("cohort").group_by("cohort").len().iter_rows())
-    of_group = {
-        group: people
-        for (group,), people in hosts.filter(inside).group_by("group", maintain_order=True)
-    }
-    founded = []
-    for group, held in sorted(groups.items()):
-        people = of_group.get(group, hosts.clear())
+    there = np.bincount(cohort[cohort >= 0], minlength=len(known.sizes)).tolist()
+    inside = at >= 0
+    many = np.bincount(at[inside], minlength=len(groups)).tolist()
+    least, most = np.full(len(groups), len(known.sizes)), np.full(len(groups), -1)
+    np.minimum.at(least, at[inside], cohort[inside])
+    np.maximum.at(most, at[inside], cohort[inside])
+    founded = np.full(len(groups) + 1, -1)  # the last is for who is in none of these groups
+    for g, (group, held) in enumerate(groups):
+        present, of = many[g], int(most[g])
         if held.registered:
             yield (
                 f"group {group} holds a permanent value and {held.registered} registered person(s)"
                 " without a row"
             )
-        cohorts = people["cohort"].drop_nulls().unique().to_list()
-        if not cohorts:
-            if held.counterfeits or people.height != held.rows:
+        if of < 0:
+            if held.counterfeits or present != held.rows:
                 yield (
-                    f"group {group} is a new cohort of {people.height} person(s) and has"
+                    f"group {group} is a new cohort of {present} person(s) and has"
                     f" {held.rows} row(s), {held.counterfeits} of them counterfeit"
                 )
-            founded.append((people["person"], held.carriers))
-        elif len(cohorts) > 1 or people["cohort"].null_count():
+            founded[g] = len(known.sizes)
+            known.sizes.append(present)
+            known.carriers.append(dict(held.carriers))
+        elif least[g] != of:
             yield f"group {group} holds a permanent value and mixes members of a cohort with others"
         else:
-            yield from _again(
-                group,
-                held,
-                people.height,
-                there[cohorts[0]],
-                known.sizes[cohorts[0]],
-                known.carriers[cohorts[0]],
-            )
-            known.carriers[cohorts[0]] |= held.carriers
-    known.found([people for people, _ in founded], [carriers for _, carriers in founded])
+            yield from _again(group, held, present, there[of], known.sizes[of], known.carriers[of])
+            known.carriers[of] |= held.carriers
+    new = hosts.select("person", cohort=founded[at]).filter(pl.col("cohort") >= 0)
+    known.persons = pl.concat([known.persons, new])
 
 
 def _again(
@@ -157,19 +141,26 @@ def _groups(release: Release, lasting: Lasting) -> dict[int, _Shown]:
     groups = Groups.of(release).members
     if groups.values is None:
         return {}
-    ids, values, n = (
-        groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_list(),
-        groups.values.to_list(),
-        members(groups),
-    )
+    cells = np.flatnonzero(lasting(groups.values)[groups.cell_value])
     carriers: dict[int, dict[str, int]] = {}
-    for cell in np.flatnonzero(lasting(groups.values)[groups.cell_value]).tolist():
-        carriers.setdefault(int(groups.cell_group[cell]), {})[
-            str(values[groups.cell_value[cell]])
-        ] = int(groups.cell_count[cell])
-    return {
-        ids[g]: _Shown(
-            int(groups.sizes[g]), int(groups.counterfeits[g]), int(n[g] - groups.sizes[g]), held
+    for g, value, count in zip(
+        groups.cell_group[cells].tolist(),
+        groups.values.gather(groups.cell_value[cells]).to_list(),
+        groups.cell_count[cells].tolist(),
+        strict=True,
+    ):
+        carriers.setdefault(g, {})[str(value)] = count
+    which = np.array(list(carriers), dtype=np.int64)
+    return dict(
+        zip(
+            groups.ids.cast(pl.Int64, strict=False).fill_null(-1).gather(which).to_list(),
+            map(
+                _Shown,
+                groups.sizes[which].tolist(),
+                groups.counterfeits[which].tolist(),
+                (members(groups) - groups.sizes)[which].tolist(),
+                carriers.values(),
+            ),
+            strict=True,
         )
-        for g, held in carriers.items()
-    }
+    )

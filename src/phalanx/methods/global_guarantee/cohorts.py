@@ -43,10 +43,7 @@ a value, whatever it is, then and from then on.
 def memberships(tables: Mapping[str, pl.DataFrame], persons: pl.Series) -> Memberships:
     """Who of some persons is in which cohort, and of whom the same was published so far."""
     known = tables.get(MEMBERS, pl.DataFrame(schema={"person": pl.Binary, "cohort": pl.Int64}))
-    members = {
-        int(number): cohort["person"].to_list()
-        for (number,), cohort in known.group_by("cohort", maintain_order=True)
-    }
+    members = dict(known.group_by("cohort", maintain_order=True).agg("person").iter_rows())
     carried: dict[bytes, frozenset[Any]] = {}
     for person, value in tables[CARRIERS].iter_rows() if CARRIERS in tables else ():
         carried[person] = carried.get(person, frozenset()) | {value}
@@ -176,15 +173,12 @@ def _silenced(table: Table, state: State) -> State:
     protected, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
     carries = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
     emptied[list(carries)] = [not has for has in carries.values()]
-    entries = np.flatnonzero(np.isin(protected.row_of, np.array(list(carries), dtype=np.int64)))
-    names = protected.names.to_list()
-    for entry in entries.tolist():
-        code = int(protected.codes[entry])
-        if (
-            not protected.permanent[code]
-            or names[code] not in carries[int(protected.row_of[entry])]
-        ):
-            reason[entry] = Reason.IN_COHORT
+    row_of, names = protected.row_of, protected.names.to_list()
+    entries = np.flatnonzero(np.isin(row_of, np.array(list(carries), dtype=np.int64)))
+    rows, codes = row_of[entries].tolist(), protected.codes[entries].tolist()
+    shown = [names[code] in carries[row] for row, code in zip(rows, codes, strict=True)]
+    kept = protected.permanent[protected.codes[entries]] & np.array(shown, dtype=bool)
+    reason[entries[~kept]] = Reason.IN_COHORT
     return replace(state, reason=reason, emptied=emptied)
 
 

@@ -3,11 +3,13 @@
 group, expose (Wong, Fu, Liu, Wang, Xu, ICDE 2010; the sections are named beside the functions).
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -269,11 +271,16 @@ def _check_later(table: Table, state: State, silent: Ints) -> None:
     founding = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
     quiet = np.array([*founding, *silent.tolist()], dtype=np.int64)
     holders = protected.codes[np.isin(protected.row_of, quiet)]
+    founders = Counter(chain.from_iterable(founding.values()))
+    shares: dict[Any, Fraction] = {}
+    for cohort in state.cohorts:
+        for value, share in cohort.shares.items():
+            shares[value] = max(share, shares.get(value, share))
     for code in np.unique(holders[protected.permanent[holders]]).tolist():
         value = protected.names[code]
-        founded = sum(value in has for has in founding.values())
+        founded = founders[value]
         later = int((holders == code).sum()) - founded
-        share = max((cohort.share(value) for cohort in state.cohorts), default=Fraction(0))
+        share = shares.get(value, Fraction(0))
         if (
             later
             and share + (1 - share) * Fraction(later, len(quiet) - founded) > 1 / table.rules.bound

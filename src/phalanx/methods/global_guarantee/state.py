@@ -3,11 +3,13 @@
 what has been decided so far, of which every phase makes a new one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -147,10 +149,11 @@ class Cohort:
         """How many members it has."""
         return len(self.carries) + len(self.counterfeits)
 
-    def share(self, value: Any) -> Fraction:
-        """The part of its members who were carriers when it was founded."""
-        has = [*self.carries.values(), *self.counterfeits]
-        return Fraction(sum(value in values for values in has), len(has))
+    @property
+    def shares(self) -> dict[Any, Fraction]:
+        """The part of its members who were carriers when it was founded, by the value."""
+        times = Counter(chain(*self.carries.values(), *self.counterfeits))
+        return {value: Fraction(n, self.size) for value, n in times.items()}
 
     @property
     def rows(self) -> list[int]:
