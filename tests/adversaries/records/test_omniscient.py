@@ -463,17 +463,17 @@ def test_what_is_too_much_is_refused(monkeypatch):
 
 def crowds(rng):
     """Two groups in which all persons are unlike, and one of many alike."""
-    unlike = [(i, f"z{i}", "mn"[i % 2], "st"[i % 2]) for i in range(40)]
-    alike_ = [(90, "same", "m", "st"[i % 2]) for i in range(200)]
+    unlike = [(i, f"z{i}", "mn"[i % 2], "st"[i % 2]) for i in range(24)]
+    alike_ = [(90, "same", "m", "st"[i % 2]) for i in range(60)]
     microdata = people([*unlike, *alike_], persons=True)
-    groups = np.repeat([0, 1, 2], [20, 20, 200])
+    groups = np.repeat([0, 1, 2], [12, 12, 60])
     drawing = random_drawing(microdata, groups, rng)
     return microdata, drawing
 
 
 def test_groups_beyond_the_budget_are_left_out_and_said():
-    """A group counts by the unlike persons and rows in it: of 200 alike persons it takes less than
-    of 20 unlike ones. Groups that the budget does not suffice for are left out, which is said; where
+    """A group counts by the unlike persons and rows in it: of 60 alike persons it takes less than
+    of 12 unlike ones. Groups that the budget does not suffice for are left out, which is said; where
     it suffices for none, that is an error.
     """
     microdata, drawing = crowds(np.random.default_rng(2))
@@ -482,13 +482,13 @@ def test_groups_beyond_the_budget_are_left_out_and_said():
     )
     persons, rows = kinds.kinds_of(rows_of(release, evidence))
     few, *_, most = sorted(kinds.pairs_by_group(persons, rows).tolist())
-    assert (few, most) == (kinds.pairs_by_group(persons, rows)[2], 400)
+    assert (few, most) == (kinds.pairs_by_group(persons, rows)[2], 144)
     everybody = Omniscient(work=1 << 22).attack([release], evidence)
     some = Omniscient(work=few * 16).attack([release], evidence)
-    assert (everybody.persons, everybody.note.count("budget")) == (240, 0)
-    assert (some.persons, some.sample) == (200, 200)
+    assert (everybody.persons, everybody.note.count("budget")) == (84, 0)
+    assert (some.persons, some.sample) == (60, 60)
     assert some.note.startswith(
-        "200 of 240 persons were drawn, by groups; larger groups are beyond the budget"
+        "60 of 84 persons were drawn, by groups; larger groups are beyond the budget"
     )
     with pytest.raises(
         omniscient.TooLargeError, match=f"leaves {few} pairs or more .* suffices for {few - 1}"
