@@ -88,7 +88,7 @@ def test_members_of_whom_more_is_shown_are_caught(monkeypatch):
     )
     setting = replace(INFECTED, worlds=more)
     monkeypatch.setattr(phases, "_check_later", lambda *_: None)
-    monkeypatch.setattr(cohorts, "_silenced", lambda _, state: state)
+    monkeypatch.setattr(cohorts, "_silenced", lambda _, state, __: state)
     assert largest(setting)[0] == Fraction(3, 4)
 
 

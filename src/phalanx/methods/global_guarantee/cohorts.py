@@ -11,7 +11,7 @@ What is published is then the same whichever members the carriers are, and each 
 probability carriers / members. See docs/explanation/cohorts.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -84,7 +84,7 @@ def publish_again(table: Table, state: State) -> State:
         )
     # Registered members too: who is in a cohort is no person's neighbour elsewhere.
     group = np.where(known.cohort > 0, IN_COHORT, state.group)
-    return _silenced(table, replace(state, group=group, cohorts=cohorts))
+    return _silenced(table, replace(state, group=group, cohorts=cohorts), cohorts)
 
 
 def carriers(table: Table, state: State) -> Bools:
@@ -108,7 +108,7 @@ def found(table: Table, state: State) -> State:
     ]
     group = state.group.copy()
     group[rows] = IN_COHORT
-    return _silenced(table, replace(state, group=group, cohorts=[*state.cohorts, *new]))
+    return _silenced(table, replace(state, group=group, cohorts=[*state.cohorts, *new]), new)
 
 
 def to_remember(table: Table, state: State) -> dict[str, pl.DataFrame]:
@@ -166,12 +166,12 @@ def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> tuple[Ints
     )
 
 
-def _silenced(table: Table, state: State) -> State:
-    """Nothing is shown of the members of cohorts but the permanent values of the founding, and
+def _silenced(table: Table, state: State, cohorts: Sequence[Cohort]) -> State:
+    """Nothing is shown of the members of some cohorts but the permanent values of the founding, and
     these also of persons who may be linked to nothing else any more.
     """
     protected, reason, emptied = table.held, state.reason.copy(), state.emptied.copy()
-    carries = {row: has for cohort in state.cohorts for row, has in cohort.carries.items()}
+    carries = {row: has for cohort in cohorts for row, has in cohort.carries.items()}
     emptied[list(carries)] = [not has for has in carries.values()]
     row_of, names = protected.row_of, protected.names.to_list()
     entries = np.flatnonzero(np.isin(row_of, np.array(list(carries), dtype=np.int64)))
