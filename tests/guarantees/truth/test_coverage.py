@@ -12,6 +12,7 @@ import pytest
 import phalanx as px
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.truth import coverage
+from phalanx.guarantees.views import box_search
 from phalanx.release.folder import Release
 
 SCHEMA = px.Schema(identifier="who", quasi=["age"], sensitive="ill")
@@ -36,7 +37,7 @@ def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
     """However few are compared with the groups at once, everybody of the own table is found, and
     whoever is in no group of another release is counted: by hand, all who are older.
     """
-    monkeypatch.setattr(coverage, "_CELLS", cells)
+    monkeypatch.setattr(box_search, "_COMPARED", cells)
     n = 40
     people = pl.DataFrame(
         {"who": range(n), "age": range(20, 20 + n), "ill": ["abcd"[i % 4] for i in range(n)]}

@@ -8,7 +8,7 @@ import pytest
 
 from phalanx.arrays import sets_of
 from phalanx.guarantees.views import box_search
-from phalanx.guarantees.views.box_search import any_meet, box_of, held_around
+from phalanx.guarantees.views.box_search import any_meet, box_of, held_around, pairs_inside
 
 
 def some_boxes(seed):
@@ -194,6 +194,33 @@ def test_what_is_held_around_as_by_comparing_all(monkeypatch, compared, at_once)
     monkeypatch.setattr(box_search, "_COMPARED", compared)
     monkeypatch.setattr(box_search, "_HELD", at_once)
     assert wrongly_held(held_around) == []
+
+
+@pytest.mark.parametrize("compared", [0, 8, 1 << 18])
+def test_all_pairs_of_points_and_boxes(monkeypatch, compared):
+    """Each pair of a point and a box that holds it, once and in order, as by comparing all; boxes
+    around all points are among them, and there may be no points or no boxes.
+    """
+    monkeypatch.setattr(box_search, "_COMPARED", compared)
+    around_all = 0
+    for seed in range(40):
+        points, low, high = some_boxes(seed)
+        if seed % 2 and len(low):  # a box around all
+            low[0], high[0] = -1, 99
+        inside = [
+            (i, j)
+            for i, p in enumerate(points)
+            for j in range(len(low))
+            if (low[j] <= p).all() and (p <= high[j]).all()
+        ]
+        point, box = pairs_inside(points, low, high)
+        assert list(zip(point.tolist(), box.tolist(), strict=True)) == inside
+        if len(points):
+            whole = ((low <= points.min(axis=0)) & (high >= points.max(axis=0))).all(axis=1)
+            around_all += int(whole.sum())
+    assert around_all
+    none = pairs_inside(points[:0], low, high)
+    assert [len(side) for side in (*none, *pairs_inside(points, low[:0], high[:0]))] == [0] * 4
 
 
 def test_what_is_held_around_equal_points(monkeypatch):

@@ -15,11 +15,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Ints, different, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.truth.weights import sum_is_off, wrong_means
+from phalanx.guarantees.views.box_search import pairs_inside
 from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import group_by_group
@@ -35,8 +36,6 @@ _OF_ROWS: Final = frozenset({"changed-value", "no-group", "not-eligible"})
 """The reasons of a manifest for which rows may be missing; a spent budget takes values out of rows
 that are published.
 """
-_CELLS: Final = 1 << 22
-"""Comparisons of persons with groups that are held in memory at once."""
 
 
 def check_mapped(release: Release, microdata: Microdata, published: int) -> Verdict:
@@ -190,34 +189,25 @@ class _Fits:
         kinds, example, of_row, persons = np.unique(
             codes, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
-        holds = np.zeros(
-            (len(groups), 0 if groups.values is None else len(groups.values) + 1), dtype=bool
-        )
-        holds[groups.cell_group, groups.cell_value] = (
-            True  # the last column is of values that the release does not show
-        )
-        if hides_values and groups.values is not None:
-            holds |= (holds[:, :-1] & groups.values.is_null().to_numpy()).any(axis=1)[
-                :, None
-            ]  # a row without a value may be anybody's
-        pairs: list[tuple[Ints, Ints]] = []
-        step = max(1, _CELLS // max(len(groups), 1))
-        for start in range(0, len(kinds), step):
-            part = kinds[start : start + step]
-            inside = (
-                holds[:, part[:, -1]].T.copy()
-                if by_value
-                else np.ones((len(part), len(groups)), dtype=bool)
+        of_anybody = np.ones(len(groups), dtype=bool)
+        group = value = np.zeros(0, dtype=np.int64)
+        if by_value:
+            group, value = groups.cell_group, groups.cell_value
+            missing = groups.values.is_null().to_numpy()  # type: ignore[union-attr]
+            of_anybody[:] = False  # a row without a value may be anybody's
+            of_anybody[group[missing[value]]] = hides_values
+            group, value = group[~of_anybody[group]], value[~of_anybody[group]]
+        anybody = np.flatnonzero(of_anybody)
+        group = np.concatenate([group, anybody])
+        ends = [
+            np.stack([*(end[group] for end in of_boxes), np.append(value, own_end)], axis=1)
+            for of_boxes, own_end in (
+                ([b.low for b in boxes], np.full(len(anybody), -1)),
+                ([b.high for b in boxes], np.full(len(anybody), own.max(initial=0))),
             )
-            for i, (_, low, high, _) in enumerate(boxes):
-                inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
-            kind, at = np.nonzero(inside)
-            pairs.append((kind + start, at))
-        none = np.zeros(0, dtype=np.int64)
-        kind, at = (
-            np.concatenate([none, *(k for k, _ in pairs)]),
-            np.concatenate([none, *(a for _, a in pairs)]),
-        )
+        ]
+        kind, box = pairs_inside(kinds, *ends)
+        at = group[box]
         return cls(
             form,
             microdata,
@@ -242,22 +232,20 @@ class _Fits:
         g, rows = len(self.groups), self.groups.sizes
         needed = rows - self.groups.counterfeits
         if self.by_value:
-            q = len(self.groups.values) + 1  # type: ignore[arg-type]
+            group, value = self.groups.cell_group, self.groups.cell_value
+            q, shown = len(self.groups.values) + 1, self.groups.cell_count  # type: ignore[arg-type]
+            cells, cell = different(group * q + value)
+            of_pair = places_in(self.at * q + self.value[self.kind], cells)
             fitting = np.bincount(
-                self.at * q + self.value[self.kind],
-                weights=self.persons[self.kind],
-                minlength=g * q,
-            ).astype(np.int64)
-            shown = np.zeros(g * q, dtype=np.int64)
-            shown[self.groups.cell_group * q + self.groups.cell_value] = self.groups.cell_count
-            of_anybody = np.append(
-                self.groups.values.is_null().to_numpy()  # type: ignore[union-attr]
-                & self.hides_values,
-                [False],
-            )
+                of_pair[of_pair >= 0],
+                weights=self.persons[self.kind[of_pair >= 0]],
+                minlength=len(cells),
+            ).astype(np.int64)[cell]
+            of_anybody = self.groups.values.is_null().to_numpy()  # type: ignore[union-attr]
             fitting = np.where(
-                of_anybody, shown.reshape(g, q), np.minimum(shown, fitting).reshape(g, q)
-            ).sum(axis=1)
+                of_anybody[value] & self.hides_values, shown, np.minimum(shown, fitting)
+            )
+            fitting = np.bincount(group, weights=fitting, minlength=g).astype(np.int64)
         else:
             fitting = np.bincount(self.at, weights=self.persons[self.kind], minlength=g).astype(
                 np.int64

@@ -89,6 +89,38 @@ def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
     return around
 
 
+def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Every pair of a point and a box that holds it, by points and then by boxes, shape (p,) each.
+
+    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`. Points are halved as by
+    :func:`held_around`.
+
+    >>> pairs_inside(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]))
+    (array([0, 0, 1]), array([0, 1, 0]))
+    """
+    none = np.zeros(0, dtype=np.int64)
+    pairs = [(none, none)]
+    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)))]
+    while waiting:
+        some, boxes = waiting.pop()
+        if not len(some) or not len(boxes):
+            continue
+        here, first, last = points[some], low[boxes], high[boxes]
+        least, most = here.min(axis=0), here.max(axis=0)
+        whole = ((first <= least) & (last >= most)).all(axis=1)
+        pairs.append((some.repeat(int(whole.sum())), np.tile(boxes[whole], len(some))))
+        boxes = boxes[~whole & ((first <= most) & (last >= least)).all(axis=1)]
+        if len(some) * len(boxes) > _COMPARED:
+            below = _halved(here, low[boxes], high[boxes])
+            waiting += [(some[below], boxes), (some[~below], boxes)]
+            continue
+        point, box = np.nonzero(_inside(here, low[boxes], high[boxes]))
+        pairs.append((some[point], boxes[box]))
+    point, box = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    order = np.lexsort((box, point))
+    return point[order], box[order]
+
+
 def _halved(points: Ints, low: Ints, high: Ints) -> Bools:
     """Which points lie in the first half, shape (n,), where they are halved on the attribute that
     leaves the fewest boxes on both sides; not all points are equal.
