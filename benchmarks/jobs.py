@@ -6,7 +6,8 @@ sorts it by the quasi-identifiers and writes it.
     python benchmarks/jobs.py [--rows 1000000] [--rounds 3] [--only TEXT] [--json FILE] [--profile]
 
 Tables are made up, with the cardinalities of a census extract, so that a run means the same on every
-machine. Some hurt: values that stay with their persons, long series, wide tables. ``seconds`` are by
+machine. Some hurt: values that stay with their persons, permanent ones, thousands of values, equal
+persons, long series, wide tables. ``seconds`` are by
 the clock, ``cpu`` is what all threads took, ``peak`` the most memory of the process; each is the
 median of the rounds, after one that is not counted. What is timed as a ``first run`` is installed
 anew in an environment of its own, as a user installs it, which takes some minutes. A series is made
@@ -71,15 +72,25 @@ FLOOR = (
 
 
 def table(
-    rows: int, wide: int = 0, first: int = 0, more: Mapping[str, int] | None = None
+    rows: int,
+    wide: int = 0,
+    first: int = 0,
+    more: Mapping[str, int] | None = None,
+    values: int = VALUES,
+    alike: int = 0,
 ) -> pl.DataFrame:
-    """Persons from number `first`; the most frequent value stands in 1 of 18 rows."""
+    """Persons from number `first`; of 50 values the most frequent one stands in 1 of 18 rows. Their
+    quasi-identifiers are those of as many as are `alike`, unless it is 0.
+    """
     rng = np.random.default_rng(2007 + first)
     columns = {"person": rng.permutation(rows) + first}
     for name, many in QUASI.items():
         columns[name] = rng.integers(0, many, rows)
-    shares = 1 / (np.arange(VALUES) + 10)
-    columns["occupation"] = rng.choice(VALUES, rows, p=shares / shares.sum())
+    if alike:
+        like = rng.integers(0, alike, rows)
+        columns |= {name: columns[name][like] for name in QUASI}
+    shares = 1 / (np.arange(values) + 10)
+    columns["occupation"] = rng.choice(values, rows, p=shares / shares.sum())
     frame = pl.DataFrame(columns).with_columns(
         pl.format("{} {}", pl.lit(name), name).alias(name)
         for name in ("sex", "education", "birthplace", "occupation")
@@ -113,6 +124,10 @@ class Job:
     wide: int = 0
     more: Mapping[str, int] = field(default_factory=dict)
     """Further quasi-identifiers."""
+    values: int = VALUES
+    """How many sensitive values there are."""
+    alike: int = 0
+    """How many different quasi-identifiers; 0 for as many as there are."""
     releases: int = 1
     """The release that is timed; those before it are made first."""
     command: str = "publish"
@@ -133,6 +148,7 @@ def jobs(rows: int) -> list[Job]:
     )
     cover = 'name = "mutual-cover"\ndelta = "1/6"\nk = 10'
     stays = 'name = "global-guarantee"\nl = 2\nprotect = ["occupation 0", "occupation 10", "occupation 20", "occupation 30", "occupation 40"]'
+    lasts = f'name = "global-guarantee"\nl = 4\npermanent = {json.dumps([f"occupation {v}" for v in range(0, VALUES, 3)])}'
     return [
         Job("start: mondrian", 'name = "mondrian"\nk = 10', 30_000, peers=("anonypyx", "anjana")),
         Job("mondrian, k", 'name = "mondrian"\nk = 10', rows),
@@ -143,16 +159,19 @@ def jobs(rows: int) -> list[Job]:
         Job(f"m-invariance, release {RELEASES}", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES),
         Job("global guarantee", 'name = "global-guarantee"\nl = 4', rows),
         Job(f"global guarantee, values that stay, release {RELEASES}", stays, SERIES, releases=RELEASES),
+        Job(f"global guarantee, permanent values, release {RELEASES}", lasts, SERIES // 4, releases=RELEASES),
         Job("slicing", sliced, rows),
         Job("safe sampling", sampled, rows),
         Job("mutual cover", cover, 30_000),
         Job("mutual cover", cover, rows),
         Job("mutual cover, 20 quasi-identifiers", cover, 30_000, more=TRAITS),
         Job("mutual cover, an income and a postcode", cover, 30_000, more=HURTS),
+        Job("mutual cover, 10 different quasi-identifiers", cover, 50_000, alike=10),
         Job("verify, mondrian", 'name = "mondrian"\nk = 10', SERIES, command="verify-files", peers=("pycanon",)),
         Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
         Job("verify, release 1, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original"),
+        Job("verify, 5,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original", values=5_000),
         Job("measure, an income and a postcode", 'name = "mondrian"\nk = 10', SERIES, command="measure", more=HURTS),
         *(Job(f"first run: {name}", f'name = "{name}"\n{promise}', 30_000, installed=True) for name, promise in FIRST.items()),
         *(Job(f"first run, compiled in it: {name}", f'name = "{name}"\n{promise}', 30_000, cold=True) for name, promise in FIRST.items()),
@@ -219,7 +238,7 @@ def prepare(job: Job, folder: Path) -> None:
     """The folder as it is before what is timed."""
     folder.mkdir()
     (folder / "plan.toml").write_text(plan(job))
-    frame = table(job.rows, job.wide, more=job.more)
+    frame = table(job.rows, job.wide, more=job.more, values=job.values, alike=job.alike)
     before = job.releases - (job.command == "publish")
     for release in range(job.releases):
         if release:
