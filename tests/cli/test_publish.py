@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from phalanx.series import bounds
+
 COVER = 'name = "mutual-cover"\ndelta = "1/4"'
 
 
@@ -104,6 +106,18 @@ def test_drawn_persons_are_told_by_about(ward) -> None:
         )
         for line in lines.values()
     )
+
+
+def test_who_is_beyond_the_budget_is_said(ward, monkeypatch) -> None:
+    """Where groups are too large for the omniscient adversary's budget the command says that it was
+    not played; all others are.
+    """
+    ward.plan(method=COVER)
+    assert "not played" not in ward.publish().out
+    monkeypatch.setattr(bounds, "_STATES", 1)
+    lines = ward.publish().out
+    assert "omniscient: not played, as groups have too many rows for its budget" in lines
+    assert set(named(lines)) == {"informed", "linkage"}
 
 
 def test_other_forms_have_no_such_lines(ward) -> None:

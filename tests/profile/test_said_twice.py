@@ -2,13 +2,12 @@
 """Which columns say the same as another, against a comparison of all pairs."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
+from phalanx.profile import table as profile
 from phalanx.profile.columns import counted
-from phalanx.profile.table import _once
 
 NAMES = {
     "whole": [0, 1, 2, 3],
@@ -21,20 +20,11 @@ NAMES = {
 """What a column calls four different things; some call two of them the same."""
 
 
-def pair_by_pair(columns, frame):
-    """The columns, each that says the same as another dropped, by looking at every pair."""
-    several = [c for c in columns if c.role == "quasi" and 20 * c.distinct <= c.rows]
-    again = {}
+def pair_by_pair(several, _):
+    """Every two columns with as many values."""
     for one, other in itertools.combinations(several, 2):
-        alike = (one.distinct, one.missing) == (other.distinct, other.missing)
-        if alike and one.name not in again and other.name not in again:
-            pairs = frame.select(one.name, other.name).n_unique()
-            if pairs == one.distinct + (one.missing > 0):
-                kept, left = (other, one) if one.type == "numeric" else (one, other)
-                again[left.name] = f"it says the same as {kept.name!r}"
-    return [
-        replace(c, role="drop", reason=again[c.name]) if c.name in again else c for c in columns
-    ]
+        if (one.distinct, one.missing) == (other.distinct, other.missing):
+            yield one, other
 
 
 def table(rng):
@@ -52,7 +42,7 @@ def table(rng):
     return pl.DataFrame(columns)
 
 
-def test_what_says_the_same_is_that_of_all_pairs():
+def test_what_says_the_same_is_that_of_all_pairs(monkeypatch):
     """The same columns are left out, for the same others, of tables with numbers, words, sets,
     missing values and values that are not applicable.
     """
@@ -61,8 +51,11 @@ def test_what_says_the_same_is_that_of_all_pairs():
         frame = table(rng)
         for not_applicable in (None, ["w1", 2]):
             columns = [counted(column, not_applicable) for column in frame.get_columns()]
-            assert _once(columns, frame) == pair_by_pair(columns, frame)
-            left += sum(c.role == "drop" for c in _once(columns, frame))
+            once = profile._once(columns, frame)
+            with monkeypatch.context() as patch:
+                patch.setattr(profile, "_compared", pair_by_pair)
+                assert profile._once(columns, frame) == once
+            left += sum(c.role == "drop" for c in once)
     assert left > 100
 
 
@@ -75,5 +68,5 @@ def test_a_wide_table_is_not_compared_pair_by_pair(monkeypatch):
     monkeypatch.setattr(
         pl.DataFrame, "n_unique", lambda rows: looked_at.append(rows.columns) or count(rows)
     )
-    assert [c.name for c in _once(columns, frame) if c.role == "drop"] == ["c7"]
+    assert [c.name for c in profile._once(columns, frame) if c.role == "drop"] == ["c7"]
     assert looked_at == [["c7", "copy"]]

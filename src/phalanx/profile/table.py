@@ -5,7 +5,7 @@ Counts only, never values.
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -260,23 +260,12 @@ def _over_waves(
 
 
 def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
-    """Of two quasi-identifiers that say the same, as a code beside its words, the words, or else the
-    first: the other only widens all intervals.
-
-    Two say the same just where each row's value came first in the same row: only columns that agree
-    in that are compared.
+    """Of two quasi-identifiers that say the same, as a code beside its words, the words, of two texts
+    the first, and of two numbers the last: the other only widens all intervals.
     """
     several = [c for c in columns if c.role == "quasi" and _FEW_SAME * c.distinct <= c.rows]
-    as_many = Counter((c.distinct, c.missing) for c in several)
-    alike: dict[tuple[int, int], list[ColumnProfile]] = defaultdict(list)
-    for c in several:
-        if as_many[c.distinct, c.missing] > 1:
-            rows = frame[c.name].alias("value").to_frame().with_row_index()
-            first = rows.select(pl.col("index").first().over("value")).to_series()
-            if first.n_unique() == c.distinct + (c.missing > 0):
-                alike[c.missing, hash(first.to_numpy().tobytes())].append(c)
     again: dict[str, str] = {}
-    for one, other in itertools.chain(*(itertools.combinations(c, 2) for c in alike.values())):
+    for one, other in _compared(several, frame):
         if one.name not in again and other.name not in again:
             pairs = frame.select(one.name, other.name).n_unique()
             if pairs == one.distinct + (one.missing > 0):
@@ -285,6 +274,24 @@ def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfi
     return [
         replace(c, role="drop", reason=again[c.name]) if c.name in again else c for c in columns
     ]
+
+
+def _compared(
+    several: Sequence[ColumnProfile], frame: pl.DataFrame
+) -> Iterator[tuple[ColumnProfile, ColumnProfile]]:
+    """The pairs of columns that may say the same: in each row both have a value that came first in
+    the same row.
+    """
+    as_many = Counter((c.distinct, c.missing) for c in several)
+    alike: dict[tuple[int, int], list[ColumnProfile]] = defaultdict(list)
+    for c in several:
+        if as_many[c.distinct, c.missing] > 1:
+            rows = frame[c.name].alias("value").to_frame().with_row_index()
+            first = rows.select(pl.col("index").first().over("value")).to_series()
+            if first.n_unique() == c.distinct + (c.missing > 0):
+                alike[c.missing, hash(first.to_numpy().tobytes())].append(c)
+    for columns in alike.values():
+        yield from itertools.combinations(columns, 2)
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:

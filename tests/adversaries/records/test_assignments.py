@@ -25,7 +25,7 @@ def pairs_of(table):
 
 
 def as_table(believed):
-    found = np.zeros((believed.pairs.people,) * 2)
+    found = np.zeros((len(believed.pairs.persons),) * 2)
     found[believed.pairs.person, believed.pairs.row] = believed.probability
     return found
 
@@ -233,7 +233,7 @@ def test_what_is_so_of_one_is_so_of_all_alike(seed, most):
     kinds, of, shows, table = alike(np.random.default_rng(seed))
     single = pairs_of(table)
     found, expected = (assignments.posterior(pairs, most) for pairs in (kinds, single))
-    by_kind = np.zeros((kinds.people, len(kinds.rows)))
+    by_kind = np.zeros((len(kinds.persons), len(kinds.rows)))
     by_kind[found.pairs.person, found.pairs.row] = found.probability
     assert by_kind[of][:, shows] == pytest.approx(as_table(expected), abs=1e-7)
     assert found.exact[of].tolist() == expected.exact.tolist()

@@ -22,7 +22,6 @@ from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.forms.generalized import generalize
-from phalanx.series import bounds
 from support.perturbed_cases import Drawing, codes_of, of_form, people, perturbed, random_drawing
 
 
@@ -235,46 +234,6 @@ def rows_of(release, evidence):
     return DrawnRows.of(evidence.parts[1], evidence.microdata[1], release.form, evidence.rows[1])
 
 
-@pytest.mark.parametrize("whole", [12, 12 * 10**8, 2**61])
-def test_sets_that_change_together(whole):
-    """The sets and their probabilities are those of the line, for small denominators and for such
-    as overflow 64 bits when summed.
-    """
-    rng = np.random.default_rng(4)
-    share, order = rng.integers(0, 13, (50, 4)), (2, 0, 3, 1)
-    leave = share * (whole // 12)
-    found = outcomes.changed_together(leave, order, whole)
-    for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
-        expected = Counter()
-        for point in range(12):
-            begin, changed = 0, 0
-            for a in order:
-                if any(begin <= point + 12 * z < begin + tuple_[a] for z in range(5)):
-                    changed += 1 << a
-                begin += tuple_[a]
-            expected[changed] += 1 / 12
-        told = Counter()
-        for held, chance in zip(sets.tolist(), chances.tolist(), strict=True):
-            told[held] += chance
-        assert {k: v for k, v in told.items() if v > 1e-9} == pytest.approx(
-            dict(expected), abs=1e-7
-        )
-
-
-@pytest.mark.parametrize("whole", [12, 3 * 2**59])
-def test_the_line_ends_where_changes_are_certain(whole):
-    """Attributes are on it, in their order, until they are long enough together; one that reaches
-    beyond is, and those after it are not.
-    """
-    leave = np.array([[6, 3, 6, 12], [12, 12, 12, 12], [1, 1, 1, 1]]) * (whole // 12)
-    for changes, expected in (
-        (1, [[0, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]),
-        (2, [[1, 0, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]]),
-    ):
-        found = outcomes.on_line(leave, (2, 3, 0, 1), changes * whole)
-        assert found.astype(int).tolist() == expected
-
-
 def test_parts_say_what_the_whole_says(monkeypatch):
     """Pairs that are gone through a few at a time give the same."""
     _, microdata, drawing, shown = world(3)
@@ -459,52 +418,3 @@ def test_what_is_too_much_is_refused(monkeypatch):
         ReleaseError, match="the groups leave 4 pairs of unlike persons and unlike rows, too many"
     ):
         Omniscient().attack([release], evidence)
-
-
-def crowds(rng):
-    """Two groups in which all persons are unlike, and one of many alike."""
-    unlike = [(i, f"z{i}", "mn"[i % 2], "st"[i % 2]) for i in range(24)]
-    alike_ = [(90, "same", "m", "st"[i % 2]) for i in range(60)]
-    microdata = people([*unlike, *alike_], persons=True)
-    groups = np.repeat([0, 1, 2], [12, 12, 60])
-    drawing = random_drawing(microdata, groups, rng)
-    return microdata, drawing
-
-
-def test_groups_beyond_the_budget_are_left_out_and_said():
-    """A group counts by the unlike persons and rows in it: of 60 alike persons it takes less than
-    of 12 unlike ones. Groups that the budget does not suffice for are left out, which is said; where
-    it suffices for none, that is an error.
-    """
-    microdata, drawing = crowds(np.random.default_rng(2))
-    release, evidence = drawing.publish(
-        microdata, drawing.draw(microdata, np.random.default_rng(3))
-    )
-    persons, rows = kinds.kinds_of(rows_of(release, evidence))
-    few, *_, most = sorted(kinds.pairs_by_group(persons, rows).tolist())
-    assert (few, most) == (kinds.pairs_by_group(persons, rows)[2], 144)
-    everybody = Omniscient(work=1 << 22).attack([release], evidence)
-    some = Omniscient(work=few * 16).attack([release], evidence)
-    assert (everybody.persons, everybody.note.count("budget")) == (84, 0)
-    assert (some.persons, some.sample) == (60, 60)
-    assert some.note.startswith(
-        "60 of 84 persons were drawn, by groups; larger groups are beyond the budget"
-    )
-    with pytest.raises(
-        omniscient.TooLargeError, match=f"leaves {few} pairs or more .* suffices for {few - 1}"
-    ):
-        Omniscient(work=few * 16 - 1).attack([release], evidence)
-
-
-def test_a_page_leaves_out_whom_its_budget_does_not_suffice_for(monkeypatch):
-    """Of groups that are too large for it the omniscient adversary is not played, and the others
-    are; where a plan bounds it, it is.
-    """
-    microdata, drawing = crowds(np.random.default_rng(2))
-    release, evidence = drawing.publish(
-        microdata, drawing.draw(microdata, np.random.default_rng(3))
-    )
-    monkeypatch.setattr(bounds, "_STATES", 1)
-    played = [each.adversary for each in bounds.disclosed(release, evidence, {})]
-    asked = [each.adversary for each in bounds.disclosed(release, evidence, {"omniscient": "1/2"})]
-    assert (played, asked) == (["informed", "linkage"], ["omniscient", "informed", "linkage"])

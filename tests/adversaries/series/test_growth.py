@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive.growth import attacked
+from naive.growth import Grouped
 from phalanx.adversaries import Growth
 from phalanx.adversaries.series import growing, growth
 from phalanx.adversaries.series.growing import Demand, Group, reached
@@ -96,7 +96,7 @@ def test_groups_that_grew_give_their_holders_away(strategy, tmp_path):
     ],
 )
 def test_what_it_names_is_that_of_all_rows(more, hidden, monkeypatch, tmp_path):
-    """A twin that looks at all rows and cells for each group, however far, names the same persons
+    """A twin that looks at all rows for each group, however far they are, names the same persons
     with the same figures; also where two values are protected, one of them stays with a person, and
     rows are in no group.
     """
@@ -113,7 +113,7 @@ def test_what_it_names_is_that_of_all_rows(more, hidden, monkeypatch, tmp_path):
             away = microdata.persons.filter(values == "none").gather_every(5)
             evidence.groups[number] = mapping.filter(~pl.col("person").is_in(away.implode()))
     quick = Growth().attack(releases, evidence)
-    monkeypatch.setattr(growth, "_attacked", attacked)
+    monkeypatch.setattr(growth, "_Grouped", Grouped)
     monkeypatch.setattr(growing, "_longest", lambda _: np.inf)
     slow = Growth().attack(releases, evidence)
     assert quick.to_json() == slow.to_json() and quick.groups > 30

@@ -70,11 +70,6 @@ class Pairs:
         order = np.lexsort((row, person))
         return cls(person[order], row[order], logs[order], *many, own)
 
-    @property
-    def people(self) -> int:
-        """How many kinds of persons there are."""
-        return len(self.persons)
-
     def take(self, which: Bools) -> "Pairs":
         """Some of the pairs."""
         return replace(self, person=self.person[which], row=self.row[which], logs=self.logs[which])
@@ -110,7 +105,7 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     pairs = _scaled(pairs.take(knot[pairs.person] == of_row[pairs.row]))
     knot_of = knot[pairs.person]
     size = np.bincount(knot, weights=pairs.persons, minlength=1).astype(np.int64)
-    probability, exact = np.ones(len(pairs.person)), np.ones(pairs.people, dtype=bool)
+    probability, exact = np.ones(len(pairs.person)), np.ones(len(pairs.persons), dtype=bool)
     order = in_order(knot_of)
     ends = np.cumsum(np.bincount(knot_of, minlength=len(size)))
     large = []
@@ -179,7 +174,7 @@ def knots(pairs: Pairs) -> Ints:
     at = first[:-1].copy()
     seen, components = 0, 0
     stack: list[int] = []
-    for root in range(pairs.people):
+    for root in range(len(pairs.persons)):
         path = [root] if place[root] < 0 else []
         while path:
             here = path[-1]
@@ -202,7 +197,7 @@ def knots(pairs: Pairs) -> Ints:
                 while knot[here] < 0:
                     knot[stack.pop()] = components
                 components += 1
-    return different(np.array(knot[: pairs.people], dtype=np.int64))[1]
+    return different(np.array(knot[: len(pairs.persons)], dtype=np.int64))[1]
 
 
 def _ways(pairs: Pairs) -> tuple[Ints, Ints, int]:
@@ -211,13 +206,13 @@ def _ways(pairs: Pairs) -> tuple[Ints, Ints, int]:
     """
     owner, row = pairs.own
     shared = np.bincount(row, minlength=len(pairs.rows)) > 1
-    node = pairs.people + np.arange(len(pairs.rows))
+    node = len(pairs.persons) + np.arange(len(pairs.rows))
     alone = ~shared[row]
     node[row[alone]] = owner[alone]
     goes = np.concatenate([pairs.person, node[row[~alone]]])
     to = np.concatenate([node[pairs.row], owner[~alone]])
     order = np.argsort(goes, kind="stable")
-    return goes[order], to[order], pairs.people + len(pairs.rows)
+    return goes[order], to[order], len(pairs.persons) + len(pairs.rows)
 
 
 def person_by_person(logs: Floats, most_states: int) -> tuple[Floats, int] | None:

@@ -37,9 +37,9 @@ from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
 
-_MOST_PAIRS: Final = 1 << 25
-"""Pairs of a kind of persons and one of rows, beyond which an attack would take gigabytes and hours."""
-_PER_PAIR: Final = 16
+_MOST_PAIRS: Final = 1 << 30
+"""Pairs of a kind of persons and one of rows, beyond which an attack would take hours."""
+_PER_PAIR: Final = 8
 """A pair costs about as much as so many states: how probable it is, and how it is weighed."""
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
@@ -122,7 +122,7 @@ class Omniscient:
     With ``sample``, groups are drawn until they have so many persons, and only these are attacked;
     with ``work``, at most so many states are gone through for all of them together, and the persons
     of the largest knots are believed: a pair of unlike persons and unlike rows of a group counts as
-    16 of them, and groups whose pairs alone are more are left out.
+    8 of them, and groups whose pairs alone are more are left out.
 
     Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
     ``evidence.groups``), and the random output tables.

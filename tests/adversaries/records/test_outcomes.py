@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How probable each row was for each person: which attributes change together."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from phalanx.adversaries.records import outcomes
+
+
+@pytest.mark.parametrize("whole", [12, 12 * 10**8, 2**61])
+def test_sets_that_change_together(whole):
+    """The sets and their probabilities are those of the line, for small denominators and for such
+    as overflow 64 bits when summed.
+    """
+    rng = np.random.default_rng(4)
+    share, order = rng.integers(0, 13, (50, 4)), (2, 0, 3, 1)
+    leave = share * (whole // 12)
+    found = outcomes.changed_together(leave, order, whole)
+    for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
+        expected = Counter()
+        for point in range(12):
+            begin, changed = 0, 0
+            for a in order:
+                if any(begin <= point + 12 * z < begin + tuple_[a] for z in range(5)):
+                    changed += 1 << a
+                begin += tuple_[a]
+            expected[changed] += 1 / 12
+        told = Counter()
+        for held, chance in zip(sets.tolist(), chances.tolist(), strict=True):
+            told[held] += chance
+        assert {k: v for k, v in told.items() if v > 1e-9} == pytest.approx(
+            dict(expected), abs=1e-7
+        )
+
+
+@pytest.mark.parametrize("whole", [12, 3 * 2**59])
+def test_the_line_ends_where_changes_are_certain(whole):
+    """Attributes are on it, in their order, until they are long enough together; one that reaches
+    beyond is, and those after it are not.
+    """
+    leave = np.array([[6, 3, 6, 12], [12, 12, 12, 12], [1, 1, 1, 1]]) * (whole // 12)
+    for changes, expected in (
+        (1, [[0, 0, 1, 1], [0, 0, 1, 0], [1, 1, 1, 1]]),
+        (2, [[1, 0, 1, 1], [0, 0, 1, 1], [1, 1, 1, 1]]),
+    ):
+        found = outcomes.on_line(leave, (2, 3, 0, 1), changes * whole)
+        assert found.astype(int).tolist() == expected
