@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
 from phalanx.adversaries.base import wilson
-from phalanx.adversaries.records import assignments, kinds, omniscient, outcomes
+from phalanx.adversaries.records import assignments, kinds, omniscient, outcomes, weighed
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -221,7 +222,7 @@ def test_it_is_as_right_as_it_says():
             )
             drawn = rows_of(release, evidence)
             persons, rows = kinds.kinds_of(drawn)
-            believed = omniscient._posterior(outcomes.Outcomes(drawn), (persons, rows), work=None)
+            believed = weighed.believed_of(outcomes.Outcomes(drawn), (persons, rows), None)
             p = np.zeros((len(persons.many), len(rows.many)))
             p[believed.pairs.person, believed.pairs.row] = believed.probability
             own = p[persons.of, rows.of]
@@ -234,14 +235,20 @@ def rows_of(release, evidence):
     return DrawnRows.of(evidence.parts[1], evidence.microdata[1], release.form, evidence.rows[1])
 
 
-def test_parts_say_what_the_whole_says(monkeypatch):
-    """Pairs that are gone through a few at a time give the same."""
-    _, microdata, drawing, shown = world(3)
+@pytest.mark.parametrize("seed", range(4, 8))
+@pytest.mark.parametrize(("room", "pairs"), [(kinds, 1), (weighed, 1), (weighed, 9)])
+def test_parts_say_what_the_whole_says(room, pairs, seed, monkeypatch):
+    """Pairs that are gone through a few at a time, and groups that are weighed a few at a time, give
+    the same of each person.
+    """
+    _, microdata, drawing, shown = world(seed)
     release, evidence = drawing.publish(microdata, shown)
     whole = Omniscient().attack([release], evidence)
-    monkeypatch.setattr(kinds, "_AT_ONCE", 1)
+    monkeypatch.setattr(room, "_AT_ONCE", pairs)
+    parts = Omniscient().attack([release], evidence)
 
-    assert Omniscient().attack([release], evidence).to_json() == whole.to_json()
+    assert parts.to_json() == whole.to_json()
+    assert_frame_equal(parts.per_person, whole.per_person)
 
 
 def test_approximate_persons_are_counted(monkeypatch):
@@ -251,7 +258,7 @@ def test_approximate_persons_are_counted(monkeypatch):
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(assignments, "MOST_STATES", 0)
-    monkeypatch.setattr(omniscient, "posterior", lambda pairs, **_: assignments.posterior(pairs, 0))
+    monkeypatch.setattr(weighed, "posterior", lambda pairs, **_: assignments.posterior(pairs, 0))
     found = Omniscient().attack([release], evidence)
 
     assert (found.approximate, found.note) == (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One release by its records, whose codes are the ``rows``.
 
-``linkage``, by ``linking``; ``informed``; ``omniscient``, by ``kinds``, ``outcomes`` and
-``assignments``.
+``linkage``, by ``linking``; ``informed``; ``omniscient``, by ``weighed``, ``kinds``,
+``outcomes`` and ``assignments``.
 """

@@ -4,7 +4,7 @@ were drawn from; the worst case.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -20,11 +20,11 @@ from phalanx.adversaries.disclosure import (
     published_table,
     shares,
 )
-from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
-from phalanx.adversaries.records.kinds import Kinds, all_pairs, kinds_of, pairs_by_group
+from phalanx.adversaries.records.kinds import kinds_of, pairs_by_group
 from phalanx.adversaries.records.outcomes import Outcomes
+from phalanx.adversaries.records.weighed import Weighed, weighed
 from phalanx.adversaries.showing import interval, share
-from phalanx.arrays import Floats, Ints, different, places_in
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import whole
@@ -41,8 +41,6 @@ _MOST_PAIRS: Final = 1 << 30
 """Pairs of a kind of persons and one of rows, beyond which an attack would take hours."""
 _PER_PAIR: Final = 8
 """A pair costs about as much as so many states: how probable it is, and how it is weighed."""
-_ROUNDING: Final = 1e-9
-"""More than rounding costs a probability: below this, two are equal."""
 
 
 class TooLargeError(ReleaseError):
@@ -186,25 +184,20 @@ class Omniscient:
         form = Perturbed.expect(release.form)
         microdata, row_of = published_table(release, evidence)
         drawn = self._drawn(release, form, microdata, row_of, evidence)
-        part, largest = _part(drawn, self.sample, self.work)
-        outcomes, kinds = self._outcomes(part), kinds_of(part)
-        believed = _posterior(outcomes, kinds, self.work)
-        classes, total = outcomes.drawn.classes, len(drawn.classes.who)
+        part, beyond = _part(drawn, self.sample, self.work)
+        pairs = int(pairs_by_group(*kinds_of(part)).sum())
+        if pairs > _MOST_PAIRS:
+            raise ReleaseError(
+                f"the groups leave {pairs} pairs of unlike persons and unlike rows, too many to look"
+                " at; attack a sample, or smaller groups."
+            )
         values = shown = None
         if form.sensitive is not None:
-            shown, of_person = numbered(form.table[form.sensitive], microdata)
-            values = of_person[classes.who]
-        return self._concluded(
-            believed,
-            kinds,
-            microdata,
-            classes.who,
-            (total, len(np.unique(classes.group)), largest),
-            row_of,
-            values,
-            shown,
-            form.rows,
-        )
+            shown, values = numbered(form.table[form.sensitive], microdata)
+        both = None if values is None or shown is None else (values, shown[row_of])
+        persons = weighed(part, self._outcomes, both, self.work)
+        notes = ["larger groups are beyond the budget"] if beyond else []
+        return self._concluded(persons, microdata, drawn, notes, values, shown, form.rows)
 
     def _drawn(
         self,
@@ -253,66 +246,61 @@ class Omniscient:
 
     def _concluded(
         self,
-        believed: Believed,
-        kinds: tuple[Kinds, Kinds],
+        persons: Weighed,
         microdata: Microdata,
-        who: Ints,
-        of: tuple[int, int, bool],
-        row_of: Ints,
+        drawn: DrawnRows,
+        notes: list[str],
         values: Ints | None,
         shown: Ints | None,
         rows: int,
     ) -> Inverted:
-        """What is believed about the rows ``who`` of the original table; ``of``: of how many
-        persons these are, in how many groups they are, and whether larger ones were left out.
+        """What is believed about persons, of all those who were ``drawn``; ``values``: of the rows
+        of the original table, ``shown``: of all published ``rows``.
         """
-        (total, groups, beyond), (persons, rows_of) = of, (each.of for each in kinds)
-        pairs, p, n = believed.pairs, believed.probability, len(who)
-        many, r = pairs.rows[pairs.row], len(pairs.rows)
-        own = places_in(persons * r + rows_of, pairs.person * r + pairs.row)
-        identity = p[own]
-        count = np.bincount(pairs.person, weights=many, minlength=1).astype(np.int64)[persons]
-        named = _named(pairs.person, p, many, own, persons)
-        approximate = int((~believed.exact[persons]).sum())
-        notes = [f"{n} of {total} persons were drawn, by groups"] if n < total else []
-        notes += ["larger groups are beyond the budget"] if beyond else []
-        notes += (
-            [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
-        )
-        attribute = guessed = largest = None
-        if values is not None and shown is not None:
-            person, value, mass = _by_value(pairs, p, rows_of, shown[row_of[who]])
-            q = max(int(each.max(initial=0)) for each in (value, values)) + 1
-            own = places_in(persons * q + values, person * q + value)
-            attribute = np.where(own >= 0, np.append(mass, [0.0])[own], 0.0)
-            right = _named(person, mass, np.ones(len(mass), dtype=np.int64), own, persons)
-            guessed = float(right.sum()) / max(n, 1)
-            largest = float(mass.max(initial=0))
-        means = [
+        who, row, value = persons.who, persons.row, persons.value
+        total, n = len(drawn.classes.who), len(who)
+        approximate = int((~persons.exact).sum())
+        if n < total:
+            notes = [f"{n} of {total} persons were drawn, by groups", *notes]
+        if approximate:
+            notes = [*notes, f"the probabilities of {approximate} person(s) are approximate"]
+        identity, attribute, named, guessed = (
             None if each is None else float(each.sum()) / max(n, 1)
-            for each in (identity, attribute, named)
-        ]
-        per_person = (
-            {"identity": identity}
-            if attribute is None
-            else {"identity": identity, "attribute": attribute}
+            for each in (
+                row.own,
+                None if value is None else value.own,
+                row.named,
+                None if value is None else value.named,
+            )
         )
-        draws = n if n == total else groups  # persons of one group are not drawn by themselves
-        shares_named = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
+        per_person = {"identity": row.own} | ({} if value is None else {"attribute": value.own})
+        # persons of one group are not drawn by themselves
+        draws = (
+            n
+            if n == total
+            else len(np.unique(drawn.classes.group[np.isin(drawn.classes.who, who)]))
+        )
         return Inverted(
             adversary=self.name,
             knows=self.knows,
             note="; ".join(notes),
             sample=None if n == total else n,
-            named=means[2] or 0.0,
-            named_interval=wilson(min(means[2] or 0.0, 1.0), draws),
-            largest=largest,
-            largest_identity=float(p.max(initial=0)),
+            named=named or 0.0,
+            named_interval=wilson(min(named or 0.0, 1.0), draws),
+            largest=None if value is None else value.largest,
+            largest_identity=row.largest,
             approximate=approximate,
             **of_persons(
-                microdata, who, count, count == 1, values, shares(shown, rows), rows, per_person
+                microdata,
+                who,
+                persons.count,
+                persons.count == 1,
+                None if values is None else values[who],
+                shares(shown, rows),
+                rows,
+                per_person,
             ),
-            **shares_named,
+            **figures(identity or 0.0, attribute, draws) | {"success": guessed},
         )
 
 
@@ -341,77 +329,4 @@ def _part(drawn: DrawnRows, sample: int | None, work: int | None) -> tuple[Drawn
         int(np.searchsorted(np.cumsum(pairs[fitting]), most, side="right")),
     )
     is_chosen = np.isin(classes.group, fitting[:enough])
-    part = replace(
-        classes,
-        who=classes.who[is_chosen],
-        group=classes.group[is_chosen],
-        own=classes.own[is_chosen],
-    )
-    return (
-        replace(drawn, classes=part, shown=drawn.shown[is_chosen], table=drawn.table[is_chosen]),
-        len(fitting) < len(order),
-    )
-
-
-def _posterior(outcomes: Outcomes, kinds: tuple[Kinds, Kinds], work: int | None) -> Believed:
-    """The posterior over all groups; ReleaseError where groups are too large, and where a person's
-    row cannot have been drawn.
-    """
-    persons, rows = kinds
-    if (pairs := int(pairs_by_group(*kinds).sum())) > _MOST_PAIRS:
-        raise ReleaseError(
-            f"the groups leave {pairs} pairs of unlike persons and unlike rows, too many to look at;"
-            " attack a sample, or smaller groups."
-        )
-    person_of, row_of = np.zeros((2, len(persons.of)), dtype=np.int64)
-    person_of[persons.first], row_of[rows.first] = persons.of[persons.first], rows.of[rows.first]
-    possible = [
-        outcomes.possible(persons.first[some], rows.first[others])
-        for some, others in all_pairs(persons.group, rows.group)
-    ]
-    person, row, logs = (np.concatenate(side) for side in zip(*possible, strict=True))
-    person, row = person_of[person], row_of[row]
-    own = different(persons.of * len(rows.many) + rows.of)[0]
-    missing = ~np.isin(persons.of * len(rows.many) + rows.of, person * len(rows.many) + row)
-    if missing.any():
-        raise ReleaseError(
-            f"{int(missing.sum())} row(s) cannot have been drawn from the random output tables, so"
-            " that these are those of another release; use the ledger that it was published with."
-        )
-    own_kinds = own // len(rows.many), own % len(rows.many)
-    return posterior(
-        Pairs.of_kinds(person, row, logs, (persons.many, rows.many), own_kinds), work=work
-    )
-
-
-def _by_value(
-    pairs: Pairs, probability: Floats, row: Ints, value: Ints
-) -> tuple[Ints, Ints, Floats]:
-    """Kinds of persons and the sensitive values that they may have, with their probabilities;
-    ``row`` and ``value`` (n,): the kind and the value of every row.
-    """
-    q = int(value.max(initial=0)) + 1
-    held, place = different(row * q + value)
-    many, of = np.bincount(place, minlength=len(held)), held // q
-    begins, ends = (np.searchsorted(of, pairs.row, side=side) for side in ("left", "right"))
-    length = ends - begins
-    at = np.repeat(begins - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
-    keys, key = different(np.repeat(pairs.person, length) * q + held[at] % q)
-    mass = np.bincount(key, weights=np.repeat(probability, length) * many[at], minlength=len(keys))
-    return keys // q, keys % q, np.asarray(mass, dtype=np.float64)
-
-
-def _named(kind: Ints, probability: Floats, many: Ints, own: Ints, kinds: Ints) -> Floats:
-    """How often the most probable of each person's possibilities is right, if one of the most
-    probable ones is named, shape (n,).
-
-    ``kind``, ``probability``, ``many`` (e,): of persons' kinds the possibilities, and how many of
-    each there are; ``own`` (n,): the place of each person's own one, -1 where it has none;
-    ``kinds`` (n,): the kind of each person.
-    """
-    most = np.zeros(int(kinds.max(initial=-1)) + 1)
-    np.maximum.at(most, kind, probability)
-    first = probability >= most[kind] * (1 - _ROUNDING)
-    named = np.bincount(kind, weights=first * many, minlength=len(most))
-    right = (own >= 0) & np.append(first, [False])[own]
-    return np.asarray(right / named[kinds])
+    return drawn.of_persons(np.flatnonzero(is_chosen)), len(fitting) < len(order)

@@ -4,7 +4,7 @@ they are: whether they may have been drawn so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -52,6 +52,13 @@ class DrawnRows:
             at = places_in(classes.group * len(domain) + code, cells)
             shown[:, a] = np.where((code >= 0) & (at >= 0), at - first[classes.group], -1)
         return cls(outputs, classes, shown, outputs.of.take(classes.group, axis=0))
+
+    def of_persons(self, some: Ints) -> "DrawnRows":
+        """The same of ``some`` persons (q,)."""
+        classes, shown, table = self.classes, self.shown[some], self.table[some]
+        who, group, own = classes.who[some], classes.group[some], classes.own[some]
+        classes = replace(classes, who=who, group=group, own=own)
+        return DrawnRows(self.outputs, classes, shown, table)
 
     def unlike_groups(self) -> int:
         """How many groups have other tuples, on some attribute, than the table says."""
