@@ -18,6 +18,7 @@ from phalanx.engines.cells import Cells
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
 from phalanx.engines.spark.faults import WorkerFault, raise_told, told
+from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import MethodError, NotEligible, SchemaError, SourceError
 from phalanx.randomness import Randomness
 
@@ -265,3 +266,32 @@ def test_spark_is_told_a_name_without_dots(name):
     assert not set(told) & {".", "`"}
     batch = pa.record_batch({told: pa.array([1])})
     assert tasks._plain(batch, Schema(quasi=[name])).columns == [name]
+
+
+@pytest.mark.parametrize("name", ["people.parquet", "people/1.parquet"])
+def test_columns_are_checked_before_spark_is_started(name, tmp_path):
+    """A file, or the first one of a folder, tells which columns there are; it need not be whole."""
+    frame = people(50).with_columns(notes=pl.lit("n"), more=pl.lit(1))
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    frame.write_parquet(path)
+    source = path if path.parent == tmp_path else path.parent
+    with (
+        pytest.raises(SchemaError, match="'more' have no role"),
+        OnSpark(source, SCHEMA, 1, None).running(tmp_path),
+    ):
+        pass
+    frame.drop("more").write_parquet(path)
+    tasks.check_path(source, SCHEMA)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no Parquet at all"])
+def test_what_cannot_be_read_is_left_to_spark(content, tmp_path):
+    """A folder without a file of Parquet, and a file that is none: Spark says what is wrong with it."""
+    path = tmp_path / "people.parquet"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    tasks.check_path(path, SCHEMA)
+    tasks.check_path(tmp_path / "nowhere", SCHEMA)

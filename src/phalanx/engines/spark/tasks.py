@@ -10,9 +10,11 @@ twice. Nothing here raises: what goes wrong is one of the results (``faults``).
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -324,6 +326,20 @@ def check_table(columns: "pa.Schema", schema: Schema) -> list[str]:
     head = to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop)
     check_columns(head, schema)
     return judged(head, schema)
+
+
+def check_path(source: Any, schema: Schema) -> None:
+    """The same of a path of Parquet, by the end of its only or first file, so that no Spark is started
+    in vain; nothing where that cannot be read, and Spark says why.
+    """
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    path = Path(source)
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    with suppress(ArrowException, OSError, IndexError):
+        columns = pq.read_schema(files[0])
+        check_table(columns, schema)
 
 
 def place_of_worker() -> int:
