@@ -9,11 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phalanx.estimators.conditions import All
+from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.estimators import recoded
+from phalanx.estimators.conditions import All, Comparison
 from phalanx.estimators.models import maximized
-from phalanx.estimators.regions import Line
+from phalanx.estimators.regions import Line, declared_tree, spans
 from phalanx.estimators.view import Box, Ends, Facet, View
 from phalanx.release.manifest import PublishedAttribute
+from support import work
 
 PRICE = PublishedAttribute(name="price", role="quasi", type="numeric", columns=["price"])
 
@@ -111,3 +114,73 @@ def test_boxes_that_leave_out_a_mark_are_caught():
     wrong = regions_of(Box.of(view, facet, "price", regions))
     del view._different[id(facet), "price"]
     assert wrong != regions_of(Box.of(view, facet, "price", regions))
+
+
+BRANCHES = st.lists(st.lists(st.integers(1, 4), max_size=3), min_size=1, max_size=4)
+
+
+def paths_of(branches):
+    """The path of each leaf, by how many there are under each node of each branch; a branch of
+    none is a leaf itself.
+    """
+    return [
+        path
+        for i, branch in enumerate(branches)
+        for path in (
+            [
+                (f"{i}.{j}.{k}", f"{i}.{j}", f"{i}", "*")
+                for j, n in enumerate(branch)
+                for k in range(n)
+            ]
+            or [(f"{i}", "*")]
+        )
+    ]
+
+
+def published(paths):
+    """An attribute whose leaves the paths of a tree name."""
+    public = {"kind": "tree", "paths": [list(path) for path in paths]}
+    return PublishedAttribute(
+        name="job", role="quasi", type="categorical", columns=["job"], hierarchy=public
+    )
+
+
+def wrong_places(paths, places_under=spans):
+    """The nodes of a tree of which other leaves are named than those whose path has the node."""
+    tree = Tree.of_paths(paths)
+    told = places_under(tree)
+    return [
+        node
+        for node in {node for path in tree.paths for node in path}
+        if list(told[node]) != [i for i, path in enumerate(tree.paths) if node in path]
+    ]
+
+
+@given(BRANCHES.map(paths_of))
+def test_leaves_under_a_node_as_by_looking_at_each_path(paths):
+    """Whether paths are short or long, and whichever node is asked for: the leaves under it, and
+    of a recoded release the first and the last of them; a name that is no node's stays.
+    """
+    tree = declared_tree(published(paths))
+    assert wrong_places(paths) == []
+    nodes = pl.Series([*dict.fromkeys(node for path in tree.paths for node in path), "no", None])
+    under = [[path[0] for path in tree.paths if node in path] or [node] for node in nodes]
+    for side in (0, -1):
+        assert recoded._outermost(tree, nodes, side).to_list() == [leaves[side] for leaves in under]
+
+
+def test_a_search_that_stops_at_the_first_leaf_is_caught():
+    """A node has all of its leaves."""
+    paths = [["judge", "office", "*"], ["clerk", "office", "*"], ["pilot", "*"]]
+    wrong = wrong_places(paths, lambda tree: {node: at[:1] for node, at in spans(tree).items()})
+    assert sorted(wrong) == ["*", "office"]
+
+
+def test_no_constant_of_a_query_goes_through_the_tree():
+    """A question that names a thousand of a thousand leaves is no more than a step for each, as
+    the tree is looked through once.
+    """
+    line = Line(published([[f"l{i}", f"n{i // 10}", "*"] for i in range(1000)]), [])
+    test = Comparison("job", "in", tuple(f"l{i}" for i in range(1000)))
+    assert line.constants(test) == list(range(1000))
+    assert work.lines(lambda: line.constants(test)) < 20_000

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from phalanx.estimators.regions import after, node_ends
+from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.estimators.regions import after, declared_tree, spans
 from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
@@ -99,23 +100,21 @@ def _nodes(attribute: PublishedAttribute, nodes: pl.Series, recoding: Mapping[st
     """
     null = nodes.is_null().to_numpy()
     root = (nodes == "*").fill_null(value=False).to_numpy() & (recoding.get("level") != 0)
-    kind = (attribute.hierarchy or {}).get("kind")
     nodes = nodes.set(pl.Series(root), None)
     low, high = nodes, nodes
-    if kind == "tree":
-        ends = {
-            node: node_ends(attribute, node) or (node, node)
-            for node in nodes.drop_nulls().unique().to_list()
-        }
-        low, high = (
-            nodes.replace_strict(
-                {k: v[side] for k, v in ends.items()}, default=None, return_dtype=pl.String
-            )
-            for side in (0, 1)
-        )
-    elif kind == "prefix":
+    if (tree := declared_tree(attribute)) is not None:
+        low, high = (_outermost(tree, nodes, side) for side in (0, -1))
+    elif (attribute.hierarchy or {}).get("kind") == "prefix":
         return _prefixes(nodes, null, root, recoding)
     return Ends(low, high, null, null | root, (root, root))
+
+
+def _outermost(tree: Tree, nodes: pl.Series, side: int) -> pl.Series:
+    """The first leaf under each node, or with -1 the last one; what the tree does not name, as it
+    is.
+    """
+    ends = {node: tree.paths[places[side]][0] for node, places in spans(tree).items()}
+    return nodes.replace(ends)
 
 
 def _prefixes(

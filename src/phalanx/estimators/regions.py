@@ -39,7 +39,9 @@ class Line:
 
     def __init__(self, attribute: PublishedAttribute, columns: Sequence[pl.Series]) -> None:
         self.attribute = attribute
-        self.tree = _leaves(attribute)
+        tree = declared_tree(attribute)
+        self.tree = {} if tree is None else {path[0]: i for i, path in enumerate(tree.paths)}
+        self.nodes = {} if tree is None else spans(tree)
         dtypes = [c.dtype for c in columns if c.null_count() < len(c)]
         numeric = bool(dtypes) and all(d.is_numeric() for d in dtypes)
         self.kind = (
@@ -105,13 +107,13 @@ class Line:
     def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
         name = test.attribute
         if self.kind == "leaf":
-            if (nodes := _below(self.attribute, str(value))) is None:
+            if (places := self.nodes.get(str(value))) is None:
                 hint = (
                     did_you_mean(str(value), self.tree)
                     or "; it takes leaves and nodes of its hierarchy."
                 )
                 raise ReleaseError(f"{value!r} is no value of {name!r}{hint}")
-            return nodes
+            return places
         if self.kind == "text":
             return [str(value).lower() if isinstance(value, bool) else str(value)]
         if self.kind == "day":
@@ -294,30 +296,26 @@ class Regions:
         return ends
 
 
-def _leaves(attribute: PublishedAttribute) -> dict[str, int]:
-    """The place of every leaf of a declared tree; empty where there is none."""
+def declared_tree(attribute: PublishedAttribute) -> Tree | None:
+    """The tree over an attribute's values, checked anew at each call; None where there is none."""
     if attribute.hierarchy is None or attribute.hierarchy.get("kind") != "tree":
-        return {}
-    return {path[0]: i for i, path in enumerate(_tree(attribute).paths)}
+        return None
+    return Tree.of_paths(attribute.hierarchy["paths"])
 
 
-def _below(attribute: PublishedAttribute, node: str) -> list[int] | None:
-    """The places of the leaves under a node of a tree, or of the leaf itself; None where there is
-    no such node.
+def spans(tree: Tree) -> dict[str, range]:
+    """The places of the leaves under each node of a tree, a leaf's own among them.
+
+    >>> spans(Tree.of_paths([["flu", "lung", "*"], ["asthma", "lung", "*"]]))["lung"]
+    range(0, 2)
     """
-    places = [i for i, path in enumerate(_tree(attribute).paths) if node in path]
-    return places or None
-
-
-def _tree(attribute: PublishedAttribute) -> Tree:
-    return Tree.of_paths((attribute.hierarchy or {})["paths"])
-
-
-def node_ends(attribute: PublishedAttribute, node: str) -> tuple[str, str] | None:
-    """The first and last leaf under a node of a tree; None where there is no such node."""
-    paths = _tree(attribute).paths
-    places = _below(attribute, node)
-    return None if places is None else (paths[places[0]][0], paths[places[-1]][0])
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for i, path in enumerate(tree.paths):
+        for node in path:
+            first.setdefault(node, i)
+            last[node] = i
+    return {node: range(i, last[node] + 1) for node, i in first.items()}
 
 
 def after(text: str) -> str:
