@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from phalanx.arrays import Bools, Ints, Sets
+from phalanx.guarantees.views.holding import holding
 
 _COMPARED: Final = 1 << 18
 """Comparisons that are not worth halving the space for, and held at once."""
@@ -62,8 +63,8 @@ def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
     [[3], [1]]
     """
     around = np.zeros((len(points), holds.shape[1]), dtype=np.uint64)
-    nothing = np.zeros(holds.shape[1], dtype=np.uint64)
-    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), nothing)]
+    they = holding(holds)
+    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), they.nothing)]
     while waiting:
         some, boxes, held = waiting.pop()
         if not len(some):
@@ -71,21 +72,18 @@ def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
         here, first, last = points[some], low[boxes], high[boxes]
         least, most = here.min(axis=0), here.max(axis=0)
         whole = ((first <= least) & (last >= most)).all(axis=1)
-        held = held | np.bitwise_or.reduce(holds[boxes[whole]], axis=0)
+        held = they.added(held, boxes[whole])
         boxes = boxes[~whole & ((first <= most) & (last >= least)).all(axis=1)]
-        boxes = boxes[(holds[boxes] & ~held).any(axis=1)]
+        boxes = boxes[they.hold_more(boxes, held)]
         if len(some) * len(boxes) > _COMPARED:
             below = _halved(here, low[boxes], high[boxes])
             waiting += [(some[below], boxes, held), (some[~below], boxes, held)]
             continue
-        step = max(1, _HELD // max(len(boxes) * holds.shape[1], 1))
+        step = max(1, _HELD // max(len(boxes) * they.most, holds.shape[1]))
         for start in range(0, len(some), step):
             part = some[start : start + step]
             point, box = np.nonzero(_inside(points[part], low[boxes], high[boxes]))
-            starts = np.flatnonzero(np.diff(point, prepend=-1))
-            around[part] = held
-            if len(point):
-                around[part[point[starts]]] |= np.bitwise_or.reduceat(holds[boxes[box]], starts)
+            around[part] = they.around(held, len(part), point, boxes[box])
     return around
 
 
