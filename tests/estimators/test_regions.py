@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.estimators import recoded
 from phalanx.estimators.conditions import All, Comparison
-from phalanx.estimators.models import maximized
+from phalanx.estimators.models import _classes, maximized
 from phalanx.estimators.regions import Line, declared_tree, spans
 from phalanx.estimators.view import Box, Ends, Facet, View
 from phalanx.release.manifest import PublishedAttribute
@@ -184,3 +184,29 @@ def test_no_constant_of_a_query_goes_through_the_tree():
     test = Comparison("job", "in", tuple(f"l{i}" for i in range(1000)))
     assert line.constants(test) == list(range(1000))
     assert work.lines(lambda: line.constants(test)) < 20_000
+
+
+def classes_by_hand(masks, size):
+    """Which masks hold, of every region by itself, and the regions that are alike."""
+    of_each = [tuple(bool(mask[i]) for mask in masks) for i in range(size)]
+    return [(one, [i for i in range(size) if of_each[i] == one]) for one in sorted(set(of_each))]
+
+
+def classes(masks, size):
+    """The same as the model parts them."""
+    return [(one, np.flatnonzero(inside).tolist()) for one, inside in _classes(masks, size)]
+
+
+@given(st.integers(1, 6), st.integers(0, 80), st.randoms(use_true_random=False))
+def test_regions_are_parted_as_by_looking_at_each(size, many, dice):
+    """By no mask, some, or more than a whole number has bits; in order, as figures are added up in
+    it.
+    """
+    masks = [np.array([dice.random() < 0.5 for _ in range(size)]) for _ in range(many)]
+    assert classes(masks, size) == classes_by_hand(masks, size)
+
+
+def test_masks_in_another_order_are_caught():
+    """Which masks hold is told in their order."""
+    masks = [np.array([True, False]), np.array([False, False])]
+    assert classes(masks[::-1], 2) != classes_by_hand(masks, 2)

@@ -159,7 +159,7 @@ class Model:
         number = (
             (regions.middle - shift) ** power if split == name else np.ones(regions.missing + 1)
         )
-        masks = {tuple(mask): mask for leaf in _of_attribute(tree, split) for mask in [leaf.mask]}
+        masks = {leaf.mask.tobytes(): leaf.mask for leaf in _of_attribute(tree, split)}
         result = np.zeros(len(facet.count))
         for chosen, inside in _classes(list(masks.values()), regions.missing + 1):
             weights = np.where(inside, number, 0.0)
@@ -313,19 +313,26 @@ def _of_attribute(tree: Leaf | Joined, name: str) -> Iterator[Leaf]:
 
 
 def _classes(masks: Sequence[Bools], size: int) -> Iterator[tuple[tuple[bool, ...], Bools]]:
-    """The regions by which of the masks they are in."""
-    if not masks:
-        yield (), np.ones(size, dtype=bool)
-        return
-    table = np.stack(masks, axis=1)
-    for chosen in np.unique(table, axis=0):
-        yield tuple(bool(c) for c in chosen), (table == chosen).all(axis=1)
+    """The regions by which of the masks they are in, those that are in none of the first ones
+    first.
+    """
+    code = np.zeros(size, dtype=np.int64)
+    for mask in masks:
+        code = 2 * code + mask
+        if code.max(initial=0) > size:
+            code = (np.cumsum(np.bincount(code) > 0) - 1)[code]
+    for one in np.flatnonzero(np.bincount(code)):
+        inside = code == one
+        at = int(inside.argmax())
+        yield tuple(bool(mask[at]) for mask in masks), inside
 
 
-def _given(tree: Leaf | Joined, name: str, truth: Mapping[tuple[bool, ...], bool]) -> Leaf | Joined:
-    """The condition where it is known which tests of an attribute are true."""
+def _given(tree: Leaf | Joined, name: str, truth: Mapping[bytes, bool]) -> Leaf | Joined:
+    """The condition where it is known which tests of an attribute are true, by the bytes of their
+    masks.
+    """
     if isinstance(tree, Leaf):
         if tree.attribute != name:
             return tree
-        return Joined(All, ()) if truth[tuple(tree.mask)] else Joined(Either, ())
+        return Joined(All, ()) if truth[tree.mask.tobytes()] else Joined(Either, ())
     return Joined(tree.kind, [_given(part, name, truth) for part in tree.parts])
