@@ -64,7 +64,8 @@ class Values:
         paper's candidate sensitive set.
         """
         place = self._published(Groups.of(form))
-        return candidate_sets(microdata, form, place, len(self.domain))
+        sets, whose = candidate_sets(microdata, form, place, len(self.domain))
+        return sets[whose]
 
     def _published(self, groups: Groups) -> Ints:
         """The number of each value that a release's groups count."""

@@ -50,9 +50,11 @@ class Candidates:
         values = Groups.of(release).values
         number = self._signatures.values([] if values is None else values.to_list())
         places, q = self._places(keys), self._signatures.number_of_values
-        local = candidate_sets(microdata, release.generalized, number, q)[rows]
-        boxed = local.any(axis=1)
-        who, now = places[boxed], local[boxed]
+        local, whose = candidate_sets(microdata, release.generalized, number, q)
+        whose = whose[rows]
+        boxed = (sizes(local) > 0)[whose]
+        who, now = places[boxed], local[whose[boxed]]
+        del local  # of many values a set takes kilobytes
         if self._consecutive:
             together = np.where(self._seen[who][:, None], self._sets[who] & now, now)
             self._sets[:], self._seen[:] = full(q), False

@@ -21,9 +21,13 @@ from phalanx.release.forms.generalized import GROUP, Generalized
 _NOWHERE: Final = np.iinfo(np.int64).max
 
 
-def candidate_sets(microdata: Microdata, form: Generalized, number: Ints, q: int) -> Sets:
-    """For every row, the sensitive values of all groups whose box contains its quasi-identifiers, n
-    sets of numbers below ``q``; ``number``: that of each of ``Groups.of(form).values``.
+def candidate_sets(
+    microdata: Microdata, form: Generalized, number: Ints, q: int
+) -> tuple[Sets, Ints]:
+    """The sensitive values of all groups whose box contains some quasi-identifiers, a set of numbers
+    below ``q`` for each that occur; and which of the sets is that of each row, shape (n,).
+
+    ``number``: that of each of ``Groups.of(form).values``.
 
     An interval whose low end is missing contains the missing value; one whose both ends are missing
     contains nothing else.
@@ -33,8 +37,7 @@ def candidate_sets(microdata: Microdata, form: Generalized, number: Ints, q: int
     low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
     distinct, whose = np.unique(codes, axis=0, return_inverse=True)
-    sets = held_around(distinct.astype(np.int64), low, high, holds)
-    return sets[whose.ravel()]
+    return held_around(distinct.astype(np.int64), low, high, holds), whose.ravel()
 
 
 class Ends(NamedTuple):
