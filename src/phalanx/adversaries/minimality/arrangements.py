@@ -3,10 +3,11 @@
 cuts fails, and who then has what how often: exactly.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain, product
 from math import comb, factorial, prod
 from operator import sub
 from typing import Any, Final, NamedTuple, Protocol
@@ -18,7 +19,7 @@ _FEW: Final = 200
 REST = -1
 """Stands for all values of a group that break no cut, however they lie."""
 Places = tuple[int, ...]
-_State = tuple[Places, tuple[Any, ...]]
+_State = tuple[Places, Any]
 """How many persons of every atom are left, and what is known of every cut."""
 
 
@@ -86,20 +87,16 @@ def arrange(
     begin = (tuple(sizes), judged.begin)
     layer, layers, seen, turns = {begin: 1}, [], 0, judged.in_turn(given)
     for value in turns:
-        arrows: list[_Arrow] = []
+        counts = [of_pool.get(value, 0) for of_pool in given]
+        unsettled = [state for state in layer if not judged.settled(state[1])]
+        # counted before they are made, as the last ones of too many would be most of the work
+        seen += sum(_ways_to_give(left, pools, counts) for left, _ in unsettled)
+        if seen > most:
+            return None
+        arrows = list(_arrows(unsettled, value, judged, pools, counts))
         reached: dict[_State, int] = {}
-        for source, weight in layer.items():
-            if judged.settled(source[1]):
-                continue
-            for places in _given(source[0], pools, [counts.get(value, 0) for counts in given]):
-                left = tuple(map(sub, source[0], places))
-                known = source[1] if value == REST else judged.after(source[1], value, places)
-                arrow = _Arrow(source, (left, known), prod(map(comb, source[0], places)), places)
-                arrows.append(arrow)
-                reached[arrow.target] = reached.get(arrow.target, 0) + weight * arrow.ways
-                seen += 1
-                if seen > most:
-                    return None
+        for arrow in arrows:
+            reached[arrow.target] = reached.get(arrow.target, 0) + layer[arrow.source] * arrow.ways
         layers.append((value, layer, arrows))
         layer = reached
     after = {state: int(judged.all_fail(state[1])) for state in layer}
@@ -128,6 +125,22 @@ def arrange(
     return Counted(total, _expected(ways, total, pools, shares))
 
 
+def _arrows(
+    states: Iterable[_State],
+    value: int,
+    judged: "_Judge",
+    pools: Sequence[Pool],
+    counts: Sequence[int],
+) -> Iterator[_Arrow]:
+    """All ways to give the rows with a value to the atoms of some states."""
+    for source in states:
+        left, known = source
+        for places in _given(left, pools, counts):
+            after = known if value == REST else judged.after(known, value, places)
+            target = tuple(map(sub, left, places)), after
+            yield _Arrow(source, target, prod(map(comb, left, places)), places)
+
+
 class _Judge(Protocol):
     """What is known of every cut while values are given to atoms, one after the other."""
 
@@ -152,7 +165,7 @@ class _Judge(Protocol):
 
 class _ByShares:
     """Cuts that are judged by the share of each value alone: of each cut it is known whether some
-    value broke it.
+    value broke it, as a bit of one number.
     """
 
     def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
@@ -164,8 +177,9 @@ class _ByShares:
             ]
             for cut in cuts
         ]
-        self._room: dict[int, list[list[tuple[Places, int]]]] = {}
-        self.begin = (False,) * len(cuts)
+        self._broken: dict[tuple[int, Places], int] = {}
+        self._every = (1 << len(cuts)) - 1
+        self.begin = 0
 
     def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
         values = {value for pool in pools for value in pool.counts}
@@ -187,28 +201,25 @@ class _ByShares:
             key=lambda value: (value == REST, value),
         )
 
-    def after(self, known: tuple[bool, ...], value: int, given: Places) -> tuple[bool, ...]:
-        if (
-            value not in self._room
-        ):  # how many rows with the value each side still takes; the same for thousands of arrows
-            self._room[value] = [
-                [(atoms, most - beside.get(value, 0)) for beside, atoms, most in cut]
-                for cut in self._sides
-            ]
-        after = list(known)
-        for i, cut in enumerate(self._room[value]):
-            if not known[i]:
-                for atoms, most in cut:
-                    if sum([given[a] for a in atoms]) > most:
-                        after[i] = True
-                        break
-        return tuple(after)
+    def after(self, known: int, value: int, given: Places) -> int:
+        # the rows with a value lie in few ways, and thousands of arrows have each
+        broken = self._broken.get((value, given))
+        if broken is None:
+            broken = self._broken[value, given] = sum(
+                1 << i
+                for i, cut in enumerate(self._sides)
+                if any(
+                    beside.get(value, 0) + sum([given[a] for a in atoms]) > most
+                    for beside, atoms, most in cut
+                )
+            )
+        return known | broken
 
-    def settled(self, known: tuple[bool, ...]) -> bool:
-        return all(known)
+    def settled(self, known: int) -> bool:
+        return known == self._every
 
-    def all_fail(self, known: tuple[bool, ...]) -> bool:
-        return all(known)
+    def all_fail(self, known: int) -> bool:
+        return known == self._every
 
 
 class _BySides:
@@ -314,21 +325,40 @@ def _at_will(
     return ways
 
 
+def _ways_to_give(left: Places, pools: Sequence[Pool], counts: Sequence[int]) -> int:
+    """How many ways there are to give so many rows of each pool to its atoms."""
+    return prod(
+        _ways_to_deal(left[pool.atoms[0] : pool.atoms[-1] + 1], count)
+        for pool, count in zip(pools, counts, strict=True)
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _ways_to_deal(room: Places, count: int) -> int:
+    """In how many ways ``count`` rows fit where there is so much room.
+
+    >>> _ways_to_deal((1, 2), 2)
+    2
+    """
+    if len(room) == 1:
+        return int(count <= room[0])
+    return sum(_ways_to_deal(room[1:], count - here) for here in range(min(room[0], count) + 1))
+
+
 def _given(left: Places, pools: Sequence[Pool], counts: Sequence[int]) -> Iterator[Places]:
     """All ways to give so many rows of each pool to its atoms, of which so many persons are
     ``left``; the atoms of pools follow each other.
     """
-    if not pools:
-        yield ()
+    ways = []
+    for pool, count in zip(pools, counts, strict=True):
+        room = left[pool.atoms[0] : pool.atoms[-1] + 1]
+        few = _ways_to_deal(room, count) <= _FEW
+        ways.append(_listed(room, count) if few else list(_dealt(room, count)))
+    if len(ways) == 1:
+        yield from ways[0]
         return
-    room = left[pools[0].atoms[0] : pools[0].atoms[-1] + 1]
-    few = prod([min(most, counts[0]) + 1 for most in room[1:]]) <= _FEW
-    for part in _listed(room, counts[0]) if few else _dealt(room, counts[0]):
-        if len(pools) == 1:
-            yield part
-        else:
-            for others in _given(left, pools[1:], counts[1:]):
-                yield part + others
+    for parts in product(*ways):
+        yield tuple(chain.from_iterable(parts))
 
 
 @lru_cache(maxsize=1 << 14)
