@@ -142,10 +142,52 @@ def test_the_twin_agrees(case):
     }
     values = seen.values.domain.to_list()
 
-    for person, p in zip(seen.persons, seen.together(range(len(releases))), strict=True):
-        assert {v: x for v, x in zip(values, p, strict=True) if x} == pytest.approx(
-            expected[names[person]]
-        )
+    everyone = np.arange(len(seen.persons))
+    table = seen.together(range(len(releases)), everyone)
+    found = [{} for _ in everyone]
+    for person, value, p in zip(table.person, table.value, table.p, strict=True):
+        found[person][values[value]] = p
+    for person, p in zip(seen.persons, found, strict=True):
+        assert p == pytest.approx(expected[names[person]])
+
+
+@given(series())
+@settings(max_examples=40, deadline=None)
+def test_some_persons_have_what_they_have_among_all(case):
+    """Persons who are taken some at a time have what they have among all, nobody is left out, and
+    no more are taken at once than fit.
+    """
+    releases, evidence = released(*case)
+    seen = sightings.Sightings.of([(release, evidence) for release in releases])
+    everyone = np.arange(len(seen.persons))
+    at_once = seen.together(range(len(releases)), everyone)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sightings, "_AT_ONCE", 3)
+        blocks = list(seen.in_blocks(everyone))
+
+    entries = np.zeros(len(everyone), dtype=np.int64)
+    for sighting in seen.each:
+        entries[sighting.who] += sighting.open
+    assert np.concatenate(blocks).tolist() == everyone.tolist()
+    assert all(entries[some[1:]].sum() < 3 for some in blocks)
+    for some in blocks:
+        own = seen.together(range(len(releases)), some)
+        those = np.isin(at_once.person, some)
+        assert some[own.person].tolist() == at_once.person[those].tolist()
+        assert own.value.tolist() == at_once.value[those].tolist()
+        assert own.p == pytest.approx(at_once.p[those])
+
+
+def test_what_is_kept_grows_with_what_is_possible():
+    """Groups of two of 300 values: two entries for each of 1,200 persons, where a table of persons
+    and values would have 300.
+    """
+    people = [(f"p{i}", i, "x", f"s{(i % 2 + i // 2) % 300}") for i in range(1200)]
+    releases, evidence = released([people] * 2, [cuts(1200, 2, 0)] * 2)
+    seen = sightings.Sightings.of([(release, evidence) for release in releases])
+
+    assert len(seen.together([0, 1], np.arange(1200)).p) == 2400
+    assert SeriesLearning().attack(releases, evidence).histogram == {2: 1200}
 
 
 @given(series())

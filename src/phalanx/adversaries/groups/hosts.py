@@ -122,6 +122,16 @@ class Hosts:
         within = np.arange(len(pair)) - (np.cumsum(length) - length)[pair]
         return self.owner[pairs][pair], self.groups.starts[self.group[pairs]][pair] + within
 
+    def entries_of(self, tuples: Ints) -> tuple[Ints, Ints, Floats]:
+        """The same of any tuples, some of them many times, with the probability by ``law``: the
+        place in ``tuples``, ascending, the cell, and how probable it is.
+        """
+        owner, pair = _ranges(self.first[tuples], np.diff(self.first)[tuples])
+        group = self.group[pair]
+        of_pair, cell = _ranges(self.groups.starts[group], self.groups.distinct[group])
+        each = self.share[pair] / self.groups.sizes[group]
+        return owner[of_pair], cell, each[of_pair] * self.groups.cell_count[cell]
+
     def law(self, tuples: slice, share: Floats | None = None) -> Floats:
         """How probable each of these entries is: p(t, B), or another reading of it, times the
         value's share in the group; sums to 1 over each tuple.
@@ -154,6 +164,12 @@ class Hosts:
 
     def _pairs(self, tuples: slice) -> slice:
         return slice(int(self.first[tuples.start]), int(self.first[tuples.stop]))
+
+
+def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Ranges of so many numbers each: the place of the range of each number, and the number."""
+    which = np.repeat(np.arange(len(starts)), lengths)
+    return which, np.arange(len(which)) + (starts - (np.cumsum(lengths) - lengths))[which]
 
 
 def original_table(release: Release, evidence: Evidence) -> Microdata:

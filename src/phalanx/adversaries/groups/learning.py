@@ -57,15 +57,23 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     No true sensitive value is used. ReleaseError where the release leaves too much open to be
     kept in memory.
     """
+    owner, _, p = believed(hosts)
+    ends = np.searchsorted(owner, np.arange(len(hosts.codes) + 1))
+    return hosts.tables(lambda tuples: p[ends[tuples.start] : ends[tuples.stop]])
+
+
+def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
+    """The same as entries: the tuple, ascending, the value, and of how many persons of the tuple it
+    is believed; one for each group that may host the tuple.
+    """
     fit = _Fit.of(hosts)
     features = [_feature(hosts, i) for i in range(len(hosts.domains))]
-    believed = fit.law
-    for _ in range(ROUNDS if len(believed) else 0):
-        before, believed = believed, fit.fitted(fit.law * _likelihood(fit, features, believed))
-        if np.abs(believed - before).sum() < 2 * SETTLED * fit.persons.sum():
+    mass = fit.law
+    for _ in range(ROUNDS if len(mass) else 0):
+        before, mass = mass, fit.fitted(fit.law * _likelihood(fit, features, mass))
+        if np.abs(mass - before).sum() < 2 * SETTLED * fit.persons.sum():
             break
-    ends = np.searchsorted(fit.owner, np.arange(len(hosts.codes) + 1))
-    return hosts.tables(lambda tuples: believed[ends[tuples.start] : ends[tuples.stop]])
+    return fit.owner, fit.value, mass
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is
-followed.
+followed; ``possible``: the values that each may have.
 
 ``growth`` (``growing``) replays how groups grew, ``counterfeits`` why they were needed;
 ``composition``: two publishers.

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
-from phalanx.adversaries.series.sightings import Sightings, named
+from phalanx.adversaries.series.sightings import Sightings
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -137,22 +137,19 @@ class Composition:
         )
         seen = Sightings.of([*ours, *theirs])
         sides = [range(len(ours)), range(len(ours), len(seen.each))]
-        both = np.ones(len(seen.persons), dtype=bool)
-        for side in sides:
-            there = np.zeros(len(seen.persons), dtype=bool)
-            for i in side:
-                there[seen.each[i].who] = True
-            both &= there
-        if not both.any():
+        both = _in_both(seen, sides)
+        if not len(both):
             raise ReleaseError(
                 "no person is in the releases of both publishers; check the identifier columns,"
                 " which must name persons alike."
             )
         true = seen.true[both]
-        alone = tuple(_found(seen.together(side)[both], true) for side in sides)
-        remaining = seen.together(range(len(seen.each)))[both]
-        exposed, success = _found(remaining, true)
-        size = (remaining > 0).sum(axis=1)
+        first, second, together = (
+            _Left.of(seen, among, both) for among in (*sides, range(len(seen.each)))
+        )
+        alone = (first.summed, second.summed)
+        exposed, success = together.summed
+        size = together.size
         contradicted = int((size == 0).sum())
         notes = (
             [
@@ -164,7 +161,7 @@ class Composition:
             if contradicted
             else []
         )
-        if wrong := int(((size == 1) & ~_holds(remaining, true)).sum()):
+        if wrong := int(((size == 1) & ~together.holds).sum()):
             notes.append(f"the adversary is certain and wrong about {wrong} person(s)")
         return Composed(
             adversary=self.name,
@@ -180,13 +177,13 @@ class Composition:
             note="; ".join(notes),
             per_person=pl.DataFrame(
                 {
-                    "person": seen.persons.filter(pl.Series(both)),
+                    "person": seen.persons.gather(both),
                     "candidates": size,
-                    "exposed": (size == 1) & _holds(remaining, true),
+                    "exposed": (size == 1) & together.holds,
                 }
             ),
             interval=wilson(success, len(true)),
-            alone=(alone[0], alone[1]),
+            alone=alone,
         )
 
 
@@ -194,14 +191,39 @@ def _number(release: Release) -> int:
     return release.number
 
 
-def _holds(left: Floats, true: Ints) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Whether each person's own value is possible."""
-    return np.asarray(left[np.arange(len(true)), true] > 0)
+def _in_both(seen: Sightings, sides: Sequence[range]) -> Ints:
+    """The persons whom a release of either publisher may host."""
+    there = np.zeros((len(sides), len(seen.persons)), dtype=bool)
+    for side, own in zip(sides, there, strict=True):
+        for i in side:
+            own[seen.each[i].who] = True
+    return np.flatnonzero(there.all(axis=0)).astype(np.int64)
 
 
-def _found(left: Floats, true: Ints) -> tuple[int, float]:
-    """Persons with one possible value, which is theirs, and how often the most probable value is
-    right.
-    """
-    exposed = ((left > 0).sum(axis=1) == 1) & _holds(left, true)
-    return int(exposed.sum()), float(named(left, true).mean())
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What some releases together leave of each of some persons, shape (n,) each."""
+
+    size: Ints
+    """How many values."""
+    holds: Bools
+    """Whether the person's own is one of them."""
+    named: Floats
+    """How often the most probable value is right."""
+
+    @classmethod
+    def of(cls, seen: Sightings, among: Sequence[int], people: Ints) -> "_Left":
+        """Of so many persons at a time as fit; each is judged by itself."""
+        parts = []
+        for some in seen.in_blocks(people):
+            left, true = seen.together(among, some), seen.true[some]
+            parts.append((left.candidates, left.holds(true), left.named(true)))
+        size, holds, named = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return cls(size, holds, named)
+
+    @property
+    def summed(self) -> tuple[int, float]:
+        """Persons with one possible value, which is theirs, and how often the most probable value
+        is right.
+        """
+        return int(((self.size == 1) & self.holds).sum()), float(self.named.mean())

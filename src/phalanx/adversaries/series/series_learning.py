@@ -18,11 +18,12 @@ from phalanx.adversaries.groups.learning import (
     SETTLED,
     SWEEPS,
     WEIGHT,
-    learned,
 )
-from phalanx.adversaries.series.sightings import Sighting, Sightings, named
+from phalanx.adversaries.groups.learning import believed as believed_alone
+from phalanx.adversaries.series.possible import Possible
+from phalanx.adversaries.series.sightings import Sighting, Sightings
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different, places_in
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -148,22 +149,16 @@ class SeriesLearning:
         seen = Sightings.of(
             [(release, evidence) for release in sorted(releases, key=lambda r: r.number)]
         )
+        for sighting in seen.each:
+            _check(sighting)
         by_law = _law(seen)
-        believed = by_law
-        fits = [_Fit.of(sighting) for sighting in seen.each]
-        features = list(_features(seen))
-        for _ in range(ROUNDS if len(believed) else 0):
-            before, believed = (
-                believed,
-                _fitted(seen, fits, _scaled(by_law * _likelihood(features, believed, by_law > 0))),
-            )
-            if np.abs(believed - before).sum() < 2 * SETTLED * len(believed):
-                break
-        n, candidates = len(seen.persons), (by_law > 0).sum(axis=1)
+        believed = _believed(seen, by_law)
+        n, candidates = len(seen.persons), by_law.candidates
         success, law, alone = (
-            float(named(p, seen.true).sum()) / max(n, 1) for p in (believed, by_law, _alone(seen))
+            float(right.sum()) / max(n, 1)
+            for right in (believed.named(seen.true), by_law.named(seen.true), _alone(seen))
         )
-        exposed = (candidates == 1) & (by_law[np.arange(n), seen.true] > 0)
+        exposed = (candidates == 1) & by_law.holds(seen.true)
         notes = [
             (
                 "its probabilities are its own belief, and may be far too sure; how often it is right"
@@ -198,123 +193,150 @@ class SeriesLearning:
         )
 
 
-def _law(seen: Sightings) -> Floats:
+def _check(sighting: Sighting) -> None:
+    """ReleaseError where a release leaves too much open."""
+    if (entries := int(sighting.open.sum())) > MOST_ENTRIES:
+        raise ReleaseError(
+            f"a release leaves {entries} values of persons in their groups open, and the"
+            f" learning adversary takes up to {MOST_ENTRIES}; attack it alone."
+        )
+
+
+def _law(seen: Sightings) -> Possible:
     """What all releases multiply to; of whom they contradict each other, what the last one says."""
-    law = seen.together(range(len(seen.each)))
-    contradicted = law.sum(axis=1) <= 0
-    for sighting in seen.each:
-        those = contradicted[sighting.who]
-        law[sighting.who[those]] = sighting.law[those]
-    return law
+    everyone = np.arange(len(seen.persons))
+    law = seen.together(range(len(seen.each)), everyone)
+    last = np.full(len(everyone), -1, dtype=np.int64)
+    for i, sighting in enumerate(seen.each):
+        last[sighting.who] = i
+    last[law.candidates > 0] = -1
+    keys, ps = [law.key], [law.p]
+    for i, sighting in enumerate(seen.each):
+        those = np.flatnonzero(last == i)
+        own = sighting.law(those)
+        keys.append(those[own.person] * law.values + own.value)
+        ps.append(own.p)
+    return Possible.of(law.persons, law.values, np.concatenate(keys), np.concatenate(ps))
 
 
 def _alone(seen: Sightings) -> Floats:
-    """What the learner of one release believes, from the last release that each person is in."""
-    learned_alone = np.zeros((len(seen.persons), len(seen.values.domain)))
+    """How often the learner of one release is right about each person, by the last release that
+    each is in.
+    """
+    right = np.zeros(len(seen.persons))
     for sighting in seen.each:
-        table = np.zeros((len(sighting.hosts.codes), sighting.values))
-        for tuples, p in learned(sighting.hosts):
-            table[tuples, sighting.value] = p
-        learned_alone[sighting.who] = table[sighting.hosts.of_person[sighting.rows]]
-    return learned_alone
+        tuples = len(sighting.hosts.codes)
+        owner, value, p = believed_alone(sighting.hosts)
+        key = owner * sighting.values + sighting.value[value]
+        own = Possible.of(tuples, sighting.values, key, p)
+        right[sighting.who] = own.named(seen.true[sighting.who], sighting.tuples)
+    return right
+
+
+def _believed(seen: Sightings, by_law: Possible) -> Possible:
+    """What is learned from all releases, in rounds, of the values that the law leaves."""
+    believed = by_law
+    fits = [_Fit.of(sighting, by_law) for sighting in seen.each]
+    features = [_Feature.of(by_law, *feature) for feature in _features(seen)]
+    for _ in range(ROUNDS if len(seen.persons) else 0):
+        likely = by_law.with_p(by_law.p * _likelihood(features, believed)).scaled()
+        before, believed = believed, _fitted(fits, likely)
+        if np.abs(believed.p - before.p).sum() < 2 * SETTLED * len(seen.persons):
+            break
+    return believed
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The entries of one release: a person, a group that may host them, and a value of it."""
+    """The entries of one release that all releases leave possible: a person, a group that may host
+    them, and a value of it.
+    """
 
-    person: Ints
-    """The place among those whom the release may host."""
     cell: Ints
-    key: Ints
-    """The place of the person's value in a table of those persons and all values."""
+    place: Ints
+    """The place of the person's value among what is possible."""
     law: Floats
     counts: Floats
     """How often each cell's value stands in its group."""
 
     @classmethod
-    def of(cls, sighting: Sighting) -> "_Fit":
-        hosts, everything = sighting.hosts, slice(0, len(sighting.hosts.codes))
-        owner, cell = hosts.entries(everything)
-        law = hosts.law(everything)
-        first = np.searchsorted(owner, np.arange(len(hosts.codes) + 1))
-        tuples = hosts.of_person[sighting.rows]
-        length = np.diff(first)[tuples]
-        if (entries := int(length.sum())) > MOST_ENTRIES:
-            raise ReleaseError(
-                f"a release leaves {entries} values of persons in their groups open, and the"
-                f" learning adversary takes up to {MOST_ENTRIES}; attack it alone."
-            )
-        person = np.repeat(np.arange(len(tuples)), length)
-        at = first[tuples][person] + np.arange(entries) - (np.cumsum(length) - length)[person]
-        value = sighting.value[hosts.groups.cell_value[cell[at]]]
-        return cls(
-            person,
-            cell[at],
-            person * sighting.values + value,
-            law[at],
-            hosts.groups.cell_count.astype(np.float64),
-        )
+    def of(cls, sighting: Sighting, possible: Possible) -> "_Fit":
+        groups = sighting.hosts.groups
+        person, cell, law = sighting.hosts.entries_of(sighting.tuples)
+        value = sighting.value[groups.cell_value[cell]]
+        place = places_in(sighting.who[person] * sighting.values + value, possible.key)
+        left = place >= 0
+        return cls(cell[left], place[left], law[left], groups.cell_count.astype(np.float64))
 
 
-def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
+def _fitted(fits: Sequence[_Fit], believed: Possible) -> Possible:
     """The beliefs made to fit the counts of every group of every release in turn, each person's
     adding up to 1.
     """
-    beliefs, masses = believed.copy(), [fit.law for fit in fits]
+    p, masses = believed.p, [fit.law for fit in fits]
     for _ in range(SWEEPS):
-        for i, (sighting, fit) in enumerate(zip(seen.each, fits, strict=True)):
-            belief = beliefs[sighting.who]
-            mass: Floats = (
-                masses[i] * _ratio(belief.ravel(), _of_values(fit, masses[i], belief))[fit.key]
-            )
+        for i, fit in enumerate(fits):
+            mass: Floats = masses[i] * _ratio(p, _of_values(fit, masses[i], p))[fit.place]
             of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
                 np.float64
             )
             # anyone who has no value left in this release, as it contradicts the others, is left as
             # they were
             masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
-            fitted = _of_values(fit, masses[i], belief).reshape(belief.shape)
-            has_mass = fitted.sum(axis=1, keepdims=True) > 0
-            beliefs[sighting.who] = np.where(has_mass, _scaled(fitted), belief)
-            masses[i] = np.where(has_mass.ravel()[fit.person], masses[i], fit.law)
-    return beliefs
+            fitted = _of_values(fit, masses[i], p)
+            total = believed.of_persons(fitted)[believed.person]
+            p = np.where(total > 0, _ratio(fitted, total), p)
+            masses[i] = np.where(total[fit.place] > 0, masses[i], fit.law)
+    return believed.with_p(p)
 
 
-def _of_values(fit: _Fit, mass: Floats, own: Floats) -> Floats:
-    """The mass of every person's value, whatever the group, flat."""
-    return np.bincount(fit.key, weights=mass, minlength=own.size).astype(np.float64)
+def _of_values(fit: _Fit, mass: Floats, p: Floats) -> Floats:
+    """The mass of every person's value, whatever the group."""
+    return np.bincount(fit.place, weights=mass, minlength=len(p)).astype(np.float64)
 
 
 def _ratio(wanted: Floats, there: Floats) -> Floats:
     return np.asarray(np.where(there > 0, wanted / np.where(there > 0, there, 1), 0))
 
 
-def _scaled(p: Floats) -> Floats:
-    total = p.sum(axis=1, keepdims=True)
-    return np.asarray(p / np.where(total > 0, total, 1))
-
-
-def _likelihood(
-    features: Sequence[tuple[Ints, int]],
-    believed: Floats,
-    possible: "np.ndarray[Any, np.dtype[np.bool_]]",
-) -> Floats:
-    """How much more probable every value makes each person's quasi-identifiers than the table as a
-    whole does; scaled, for each person.
+@dataclass(frozen=True, eq=False)
+class _Feature:
+    """A quasi-identifier beside the sensitive value, of all that is possible: the pairs that
+    occur.
     """
-    of_value = believed.sum(axis=0)
-    logarithm = np.zeros(believed.shape)
-    for feature, size in features:
-        mass = np.zeros((size, believed.shape[1]))
-        np.add.at(mass, feature, believed)
-        everywhere = mass.sum(axis=1, keepdims=True) / mass.sum()
+
+    size: int
+    place: Ints
+    """The pair of each entry."""
+    feature: Ints
+    """The value of the quasi-identifier of each pair."""
+    value: Ints
+    """The sensitive value of each pair."""
+
+    @classmethod
+    def of(cls, possible: Possible, feature: Ints, size: int) -> "_Feature":
+        pair, place = different(feature[possible.person] * possible.values + possible.value)
+        return cls(size, place, pair // possible.values, pair % possible.values)
+
+
+def _likelihood(features: Sequence[_Feature], believed: Possible) -> Floats:
+    """How much more probable every possible value makes each person's quasi-identifiers than the
+    table as a whole does; scaled, for each person.
+    """
+    of_value = np.bincount(believed.value, weights=believed.p, minlength=believed.values)
+    logarithm = np.zeros(len(believed.p))
+    for one in features:
+        mass = np.bincount(one.place, weights=believed.p, minlength=len(one.value))
+        shares = np.bincount(one.feature, weights=mass, minlength=one.size) / mass.sum()
+        everywhere = shares[one.feature]
         ratio = (mass + WEIGHT * everywhere) / (
-            (of_value + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
+            (of_value[one.value] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
         )
-        logarithm += np.log(np.where(everywhere > 0, ratio, 1))[feature]
-    most = np.where(possible, logarithm, -np.inf).max(axis=1, keepdims=True)
-    return np.asarray(np.exp(np.clip(logarithm - np.where(np.isfinite(most), most, 0), _LEAST, 0)))
+        logarithm += np.log(np.where(everywhere > 0, ratio, 1))[one.place]
+    starts = np.flatnonzero(np.diff(believed.person, prepend=-1))
+    most = np.maximum.reduceat(logarithm, starts) if len(starts) else logarithm
+    most = np.repeat(most, np.diff(starts, append=len(logarithm)))
+    return np.asarray(np.exp(np.clip(logarithm - most, _LEAST, 0)))
 
 
 def _features(seen: Sightings) -> Iterator[tuple[Ints, int]]:

@@ -3,20 +3,27 @@
 release by itself makes every value of each person.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
-from phalanx.arrays import Floats, Ints
+from phalanx.adversaries.series.possible import Possible
+from phalanx.arrays import Ints, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+
+_AT_ONCE: Final = 1 << 22
+"""So many entries, a value of a person in a group, are held at once where persons are taken by
+themselves.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +36,38 @@ class Sighting:
     """Their rows in the original table, shape (m,)."""
     who: Ints
     """The place of each among all persons, shape (m,)."""
+    at: Ints
+    """The place of each of all persons among these, -1 for who is not, shape (n,)."""
     value: Ints
     """The place among all values of each value that the release publishes, shape (q,)."""
     values: int
     """How many values there are in all."""
 
     @cached_property
-    def law(self) -> Floats:
-        """How probable the release by itself makes every value, by the law of the posterior
-        adversary, shape (m, values).
+    def tuples(self) -> Ints:
+        """The tuple of each person, shape (m,)."""
+        return self.hosts.of_person[self.rows]
+
+    @cached_property
+    def open(self) -> Ints:
+        """How many entries each person has, a value in a group that may host them, shape (m,)."""
+        hosts = self.hosts
+        distinct = hosts.groups.distinct[hosts.group]
+        of_tuple = np.bincount(hosts.owner, weights=distinct, minlength=len(hosts.codes))
+        return of_tuple[self.tuples].astype(np.int64)
+
+    def law(self, people: Ints) -> Possible:
+        """How probable the release by itself makes every value of some of all persons, by the law
+        of the posterior adversary; of whom it may not host, none. They are numbered by their place
+        in ``people``.
         """
-        table = np.zeros((len(self.hosts.codes), self.values))
-        for tuples, p in self.hosts.tables(self.hosts.law):
-            table[tuples, self.value] = p
-        return table[self.hosts.of_person[self.rows]]
+        at = self.at[people]
+        those = np.flatnonzero(at >= 0)
+        person, cell, p = self.hosts.entries_of(self.tuples[at[those]])
+        value = self.value[self.hosts.groups.cell_value[cell]]
+        return Possible.of(
+            len(people), self.values, those[person] * self.values + value, p
+        ).scaled()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,37 +139,54 @@ class Sightings:
                 if h.groups.values is None
                 else values.places(h.groups.values)
             )
-            each.append(Sighting(table, h, rows, who, place, len(values.domain)))
+            at = np.full(len(persons), -1, dtype=np.int64)
+            at[who] = np.arange(len(who))
+            each.append(Sighting(table, h, rows, who, at, place, len(values.domain)))
         return cls(persons, values, each, true, int(changed.sum()))
 
-    def together(self, among: Sequence[int]) -> Floats:
-        """How probable some of the releases together make every value of each person, each telling
-        what it tells by itself, shape (n, values).
+    def together(self, among: Sequence[int], people: Ints) -> Possible:
+        """How probable some of the releases together make every value of some persons, each release
+        telling what it tells by itself. They are numbered by their place in ``people``.
 
         Of a person's value v, a release is evidence law(v) / share(v), and the shares are those of
-        all releases. A row is 0 where the releases contradict each other, and that of the shares
-        where none of them has the person.
+        all releases. A person has no value where the releases contradict each other, or where none
+        of them has the person.
         """
         counts = np.zeros(len(self.values.domain))
         for sighting in self.each:
             np.add.at(counts, sighting.value, sighting.hosts.groups.totals)
         share = counts / counts.sum()
-        table = np.tile(share, (len(self.persons), 1))
+        nothing = np.zeros(0, dtype=np.int64)
+        table = Possible(len(people), len(share), nothing, np.zeros(0))
+        seen = np.zeros(len(people), dtype=bool)
         for i in among:
-            sighting = self.each[i]
-            table[sighting.who] *= np.where(
-                share > 0, sighting.law / np.where(share > 0, share, 1), 0
-            )
-            total = table[sighting.who].sum(axis=1, keepdims=True)
-            table[sighting.who] /= np.where(total > 0, total, 1)
+            law = self.each[i].law(people)
+            there = self.each[i].at[people] >= 0
+            before = places_in(law.key, table.key)
+            left, first = before >= 0, ~seen[law.person]
+            evidence = law.p / share[law.value]
+            stays = ~there[table.person]
+            table = Possible.of(
+                len(people),
+                len(share),
+                np.concatenate([table.key[stays], law.key[left], law.key[first]]),
+                np.concatenate(
+                    [
+                        table.p[stays],
+                        table.p[before[left]] * evidence[left],
+                        (share[law.value] * evidence)[first],
+                    ]
+                ),
+            ).scaled()
+            seen |= there
         return table
 
-
-def named(probability: Floats, true: Ints) -> Floats:
-    """How often the most probable value is each person's own, one of them where several are equally
-    probable, shape (n,); 0 where none is.
-    """
-    most = probability.max(axis=1, keepdims=True, initial=0)
-    first = (probability >= most * (1 - 1e-9)) & (most > 0)
-    right = first[np.arange(len(true)), np.maximum(true, 0)] & (true >= 0)
-    return np.asarray(right / np.maximum(first.sum(axis=1), 1))
+    def in_blocks(self, people: Ints) -> Iterator[Ints]:
+        """The same persons, so many at a time as leave about as many entries open as are held at
+        once.
+        """
+        entries = np.zeros(len(self.persons), dtype=np.int64)
+        for sighting in self.each:
+            entries[sighting.who] += sighting.open
+        block = np.cumsum(entries[people]) // _AT_ONCE
+        yield from np.split(people, np.flatnonzero(np.diff(block)) + 1)
