@@ -7,7 +7,7 @@ sorts it by the quasi-identifiers and writes it.
 
 Tables are made up, with the cardinalities of a census extract, so that a run means the same on every
 machine. Some hurt: values that stay with their persons, permanent ones, thousands of values, equal
-persons, long series, wide tables. ``seconds`` are by
+persons, a large tree, long series, wide tables. ``seconds`` are by
 the clock, ``cpu`` is what all threads took, ``peak`` the most memory of the process; each is the
 median of the rounds, after one that is not counted. What is timed as a ``first run`` is installed
 anew in an environment of its own, as a user installs it, which takes some minutes. A series is made
@@ -53,6 +53,7 @@ VALUES = 50
 HURTS = {"income": 0, "postcode": 20_000}
 """Further quasi-identifiers, by how many values they have: 0 for as many as there are rows."""
 TRAITS = {f"trait {number}": 30 for number in range(16)}
+WIDE = {f"trait {number}": 30 for number in range(96)}
 SERIES = 100_000
 """Rows of a table that is published again and again."""
 RELEASES = 8
@@ -106,6 +107,14 @@ def table(
     )
 
 
+def tree(leaves: int) -> str:
+    """One line for each place: itself, and what it lies in, of 10, 100 and 1,000 places."""
+    lines = (
+        f"place {i};district {i // 10};county {i // 100};land {i // 1000};*" for i in range(leaves)
+    )
+    return "\n".join(lines) + "\n"
+
+
 def churned(frame: pl.DataFrame, release: int) -> pl.DataFrame:
     """The table of the next release: one person in twenty leaves for a newcomer, and all others keep
     their values.
@@ -128,6 +137,8 @@ class Job:
     """How many sensitive values there are."""
     alike: int = 0
     """How many different quasi-identifiers; 0 for as many as there are."""
+    leaves: int = 0
+    """How many leaves the tree over a further quasi-identifier, a place, has; 0 for no such tree."""
     releases: int = 1
     """The release that is timed; those before it are made first."""
     command: str = "publish"
@@ -137,6 +148,11 @@ class Job:
     installed: bool = False
     """Whether it is the first one after an installation; there is one round of it."""
     figures: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def quasi(self) -> list[str]:
+        """The names of its quasi-identifiers."""
+        return [*QUASI, *self.more, *(["place"] if self.leaves else [])]
 
 
 def jobs(rows: int) -> list[Job]:
@@ -154,6 +170,8 @@ def jobs(rows: int) -> list[Job]:
         Job("mondrian, k", 'name = "mondrian"\nk = 10', rows),
         Job("mondrian, l", 'name = "mondrian"\nl = 4', rows),
         Job("mondrian, 40 kept columns", 'name = "mondrian"\nk = 10', rows // 10, wide=40),
+        Job("mondrian, 100 quasi-identifiers", 'name = "mondrian"\nk = 10', SERIES // 4, more=WIDE),
+        Job("mondrian, a tree of 5,000 leaves", 'name = "mondrian"\nk = 10', SERIES // 4, leaves=5_000),
         Job("anatomy", 'name = "anatomy"\nl = 4', rows),
         Job("m-invariance", 'name = "m-invariance"\nm = 4', rows),
         Job(f"m-invariance, release {RELEASES}", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES),
@@ -172,6 +190,7 @@ def jobs(rows: int) -> list[Job]:
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
         Job("verify, release 1, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original"),
         Job("verify, 5,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original", values=5_000),
+        Job("verify, 20,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES // 4, command="verify-original", values=20_000),
         Job("measure, an income and a postcode", 'name = "mondrian"\nk = 10', SERIES, command="measure", more=HURTS),
         *(Job(f"first run: {name}", f'name = "{name}"\n{promise}', 30_000, installed=True) for name, promise in FIRST.items()),
         *(Job(f"first run, compiled in it: {name}", f'name = "{name}"\n{promise}', 30_000, cold=True) for name, promise in FIRST.items()),
@@ -181,6 +200,7 @@ def jobs(rows: int) -> list[Job]:
 def plan(job: Job) -> str:
     """The plan of a job, as a person would write it."""
     kept = [f"kept {number}" for number in range(job.wide)]
+    trees = '[schema.hierarchies]\nplace = "tree.csv"' if job.leaves else ""
     return f"""
 [series]
 name = "job"
@@ -188,9 +208,10 @@ name = "job"
 path = "table.parquet"
 [schema]
 identifier = "person"
-quasi = {json.dumps([*QUASI, *job.more])}
+quasi = {json.dumps(job.quasi)}
 sensitive = "occupation"
 keep = {json.dumps(kept)}
+{trees}
 [method]
 {job.method}
 [publish]
@@ -239,6 +260,9 @@ def prepare(job: Job, folder: Path) -> None:
     folder.mkdir()
     (folder / "plan.toml").write_text(plan(job))
     frame = table(job.rows, job.wide, more=job.more, values=job.values, alike=job.alike)
+    if job.leaves:
+        frame = frame.with_columns(place=pl.format("place {}", frame["person"] % job.leaves))
+        (folder / "tree.csv").write_text(tree(job.leaves))
     before = job.releases - (job.command == "publish")
     for release in range(job.releases):
         if release:
@@ -257,7 +281,7 @@ def measure(job: Job, rounds: int, folder: Path) -> None:
     for number in range(0 if job.installed else -1, 1 if job.installed else rounds):
         shutil.copytree(prepared, work)
         beside = timed(
-            [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *QUASI, *job.more],
+            [sys.executable, "-c", FLOOR, "table.parquet", "sorted.parquet", *job.quasi],
             work,
         )
         kept = {"NUMBA_CACHE_DIR": str(work / "compiled")} if job.cold else {}
