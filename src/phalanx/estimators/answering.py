@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -16,10 +16,12 @@ from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
-from phalanx.estimators.conditions import Comparison, Condition, Query, both, comparisons
+from phalanx.estimators.conditions import All, Comparison, Condition, Query, both, comparisons
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model
 from phalanx.estimators.queries import read_query
+from phalanx.estimators.regions import Regions
+from phalanx.estimators.sharing import Shared
 from phalanx.estimators.view import Ends, Facet, View, Weights
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
@@ -101,10 +103,9 @@ def answer(
             f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*),"
             " or for another attribute."
         )
+    asking = _Asking(view, others, method, weights is not None, Shared())
     figures = tuple(
-        _figures(
-            view, others, replace(asked, where=where), values, method, weighted=weights is not None
-        )
+        _figures(asking, replace(asked, where=where), values)
         for values, where in _groups(view, asked)
     )
     return Estimate(
@@ -269,22 +270,43 @@ def _exactly(facet: Facet, name: str) -> bool:
     return facet.ends[name].exact or bool(facet.ends[name].unbounded[0].all())
 
 
-def _figures(
-    view: View,
-    others: Sequence[View],
-    asked: Query,
-    values: Mapping[str, Any],
-    method: str,
-    *,
-    weighted: bool,
-) -> Figures:
+@dataclass(frozen=True, eq=False)
+class _Asking:
+    """What all groups of a query are answered from."""
+
+    view: View
+    others: Sequence[View]
+    """Other releases of the series."""
+    method: str
+    weighted: bool
+    shared: Shared
+
+    def regions(self, name: str, where: Condition) -> Regions:
+        """The regions of an attribute for a condition; the same ones wherever its constants are
+        published ends, or cut as those of the group before did.
+        """
+        whole = self.shared.of(
+            ("regions", name), lambda: self.view.regions(name, All(), self.others)
+        )
+        new = frozenset(whole.new(t for t in comparisons(where) if t.attribute == name))
+        if not new:
+            return whole
+        return self.shared.of(
+            ("regions", name, new), lambda: self.view.regions(name, where, self.others)
+        )
+
+
+def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figures:
     """The figures of one group."""
+    view, others, method, shared = asking.view, asking.others, asking.method, asking.shared
+    shared.next_group()
     names = dict.fromkeys(
         [*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])]
     )
-    regions = {name: view.regions(name, asked.where, others) for name in names}
-    bounds = WeighedBounds(view, regions) if weighted else Bounds(view, regions)
-    model = Model(view, bounds, beside=[Bounds(other, regions) for other in others])
+    regions = {name: asking.regions(name, asked.where) for name in names}
+    bounds = (WeighedBounds if asking.weighted else Bounds)(view, regions, shared)
+    beside = [Bounds(other, regions, shared) for other in others]
+    model = Model(view, bounds, beside=beside, shared=shared)
     if isinstance(bounds, WeighedBounds):
         return weighed(model, bounds, asked, values)
     low, high = bounds.rows(asked.where)

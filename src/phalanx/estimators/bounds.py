@@ -10,6 +10,7 @@ among which they stand. No step takes anything for independent, or evenly spread
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
 from phalanx.estimators.regions import Regions
+from phalanx.estimators.sharing import Shared
 from phalanx.estimators.view import Box, Facet, View
 
 Between = tuple[Ints, Ints]
@@ -28,25 +30,36 @@ _HALVINGS: Final = 60
 
 class Bounds:
     """Bounds of one query on one release; ``regions`` are those of every attribute that it
-    names.
+    names, ``shared`` what other groups of the query worked out.
     """
 
-    def __init__(self, view: View, regions: Mapping[str, Regions]) -> None:
+    def __init__(
+        self, view: View, regions: Mapping[str, Regions], shared: Shared | None = None
+    ) -> None:
         self.view, self.regions = view, regions
-        self._boxes: dict[tuple[int, str], Box] = {}
+        self._shared = Shared() if shared is None else shared
         self._prepared: dict[tuple[str, Condition], _Numbers] = {}
 
     def box(self, facet: Facet, name: str) -> Box:
         """A facet's entries on one attribute."""
-        key = (id(facet), name)
-        if key not in self._boxes:
-            self._boxes[key] = Box.of(self.view, facet, name, self.regions[name])
-        return self._boxes[key]
+        regions = self.regions[name]
+        return self._shared.of(
+            (facet, name, regions), lambda: Box.of(self.view, facet, name, regions)
+        )
+
+    def regions_of(self, condition: Condition) -> tuple[Regions, ...]:
+        """The regions of each test in a condition, which with it say what it is true of."""
+        return tuple(self.regions[test.attribute] for test in comparisons(condition))
 
     def rows(self, condition: Condition) -> Between:
         """Of each group, how many rows that are a person's the condition is true of, shapes
         (g,).
         """
+        return self._shared.of(
+            (self.view, condition, self.regions_of(condition)), lambda: self._rows(condition)
+        )
+
+    def _rows(self, condition: Condition) -> Between:
         real = self.view.real
         for facet in self.view.facets:
             if within(condition, facet):
@@ -93,6 +106,10 @@ class Bounds:
         return _together(part, [self.entries_of(facet, p) for p in part.parts], facet.count)
 
     def _of_box(self, facet: Facet, leaf: "Leaf") -> Between:
+        key = (facet, leaf.attribute, self.regions[leaf.attribute], leaf.mask.tobytes())
+        return self._shared.of(key, lambda: self._of_leaf(facet, leaf))
+
+    def _of_leaf(self, facet: Facet, leaf: "Leaf") -> Between:
         box, n = self.box(facet, leaf.attribute), facet.count
         possible = self.regions[leaf.attribute].possible
         inside, outside = (_held(box, possible & mask) for mask in (leaf.mask, ~leaf.mask))
@@ -114,9 +131,19 @@ class Bounds:
         """The least and the greatest sum of a number, less ``shift``, over all rows that the
         condition is true of.
         """
-        numbers = self._numbers(name, where)
-        slack = numbers.slack(shift, exact=self.regions[name].line.kind == "whole" and shift == 0)
-        return numbers.up.least(-shift) - slack, slack - numbers.down.least(shift)
+        return self.least(name, where, shift), self.greatest(name, where, shift)
+
+    def least(self, name: str, where: Condition, shift: float) -> float:
+        """The least of :meth:`sums`."""
+        return self._numbers(name, where).up.least(-shift) - self._slack(name, where, shift)
+
+    def greatest(self, name: str, where: Condition, shift: float) -> float:
+        """The greatest of :meth:`sums`."""
+        return self._slack(name, where, shift) - self._numbers(name, where).down.least(shift)
+
+    def _slack(self, name: str, where: Condition, shift: float) -> float:
+        exact = self.regions[name].line.kind == "whole" and shift == 0
+        return self._numbers(name, where).slack(shift, exact=exact)
 
     def _numbers(self, name: str, where: Condition) -> "_Numbers":
         """The numbers that can be among those of the rows that the condition is true of."""
@@ -160,6 +187,10 @@ class Bounds:
         """The least and the greatest number of each entry within what is allowed; anything where
         there is none.
         """
+        key = ("ends", facet, name, self.regions[name], allowed.tobytes())
+        return self._shared.of(key, lambda: self._ends_of(facet, name, allowed))
+
+    def _ends_of(self, facet: Facet, name: str, allowed: Bools) -> tuple[Floats, Floats]:
         box, regions = self.box(facet, name), self.regions[name]
         size = len(allowed)
         places = np.arange(size)
@@ -187,8 +218,8 @@ class Bounds:
             return ends
         # a mean is above t in every table that is possible, if the numbers less t cannot add up to
         # 0 or less
-        above = _last(lambda t: self.sums(name, where, t)[0] > 0, ends[0], ends[1])
-        below = -_last(lambda t: self.sums(name, where, -t)[1] < 0, -ends[1], -ends[0])
+        above = _last(lambda t: self.least(name, where, t) > 0, ends[0], ends[1])
+        below = -_last(lambda t: self.greatest(name, where, -t) < 0, -ends[1], -ends[0])
         return above, below
 
 
@@ -244,9 +275,19 @@ class _Numbers:
         """More than rounding can have changed in a sum; none where all of it are whole numbers that
         a float holds.
         """
-        ends = np.abs(np.concatenate([self.least, self.greatest, [shift]]))
-        most = float(ends[np.isfinite(ends)].max(initial=0)) * 2 * float(self.copies.sum())
+        farthest = max(self._farthest, abs(shift)) if math.isfinite(shift) else self._farthest
+        most = farthest * 2 * self._rows
         return 0.0 if exact and most < 2**53 else most * 1e-12
+
+    @cached_property
+    def _farthest(self) -> float:
+        """How far from 0 a number is at most; an open end is none."""
+        ends = np.abs(np.concatenate([self.least, self.greatest]))
+        return float(ends[np.isfinite(ends)].max(initial=0))
+
+    @cached_property
+    def _rows(self) -> float:
+        return float(self.copies.sum())
 
 
 class Leaf:

@@ -22,6 +22,7 @@ from phalanx.errors import ReleaseError
 from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
 from phalanx.estimators.regions import Regions
+from phalanx.estimators.sharing import Shared
 from phalanx.estimators.view import Box, Facet, View
 
 Spread = Literal["uniform", "em"]
@@ -47,12 +48,13 @@ class Model:
         *,
         ends: bool = True,
         beside: "Sequence[Bounds]" = (),
+        shared: Shared | None = None,
     ) -> None:
         """``beside``: other releases of the series, from which the distribution of values is
-        learned, too.
+        learned, too. ``shared``: what the same model worked out for other groups of a query.
         """
         self.view, self.bounds, self.spread, self.ends = view, bounds, spread, ends
-        self._weights: dict[str, Floats] = {}
+        self._shared = Shared() if shared is None else shared
         self._beside = list(beside)
 
     def rows(self, where: Condition) -> Floats:
@@ -130,8 +132,21 @@ class Model:
         self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
     ) -> Floats:
         """The mean over the rows of each group of what :meth:`_entry` expects, shape (g,)."""
+        regions = (*self.bounds.regions_of(where), None if name is None else self._regions(name))
+        key = ("mean", facet, where, name, power, shift, regions)
+        return self._shared.of(key, lambda: self._mean_of(facet, where, name, power, shift))
+
+    def _regions(self, name: str) -> Regions:
+        return self.bounds.regions[name]
+
+    def _mean_of(
+        self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
+    ) -> Floats:
         g = len(self.view.rows)
-        total = np.bincount(facet.group, weights=facet.count, minlength=g)
+        total = self._shared.of(
+            ("total", facet),
+            lambda: np.bincount(facet.group, weights=facet.count, minlength=g),
+        )
         sums = np.bincount(
             facet.group,
             weights=facet.count * self._entry(facet, where, name, power, shift),
@@ -146,28 +161,43 @@ class Model:
         times a power of the number less ``shift``.
         """
         tree = merged(condition, self.bounds.regions)
-        return self._expected(facet, tree, name, power, shift)
+        if name is None:
+            return self._expected(facet, tree)
+        regions, box = self.bounds.regions[name], self.bounds.box(facet, name)
+        number = (regions.middle - shift) ** power
+        number[-1] = 0
+        key = ("cases", facet, condition, self.bounds.regions_of(condition), name, regions)
+        result = np.zeros(len(facet.count))
+        for inside, rest in self._shared.of(key, lambda: list(self._cases(facet, tree, name))):
+            mass = self._share(facet, box, regions, name, np.where(inside, number, 0.0))
+            result = result + (mass if rest is None else mass * rest)
+        return result
 
-    def _expected(
-        self, facet: Facet, tree: Leaf | Joined, name: str | None, power: int, shift: float
-    ) -> Floats:
+    def _cases(
+        self, facet: Facet, tree: Leaf | Joined, name: str
+    ) -> Iterator[tuple[Bools, Floats | None]]:
+        """The regions of an attribute by which tests of it are true there, and the share of an
+        entry's rows of which the whole condition is then true; None for all. Without those regions
+        where it is true of no row.
+        """
+        masks = {leaf.mask.tobytes(): leaf.mask for leaf in _of_attribute(tree, name)}
+        for chosen, inside in _classes(list(masks.values()), self.bounds.regions[name].missing + 1):
+            rest = _given(tree, name, dict(zip(masks, chosen, strict=True)))
+            known = _known(rest)
+            if known is not False:
+                yield inside, None if known else self._expected(facet, rest)
+
+    def _expected(self, facet: Facet, tree: Leaf | Joined) -> Floats:
+        """The expected share of an entry's rows of which a condition is true, shape (e,)."""
         names = list(_leaves(tree))
-        split = name if name is not None else next((n for n in names if names.count(n) > 1), None)
+        split = next((name for name in names if names.count(name) > 1), None)
         if split is None:
             return self._product(facet, tree)
         regions, box = self.bounds.regions[split], self.bounds.box(facet, split)
-        number = (
-            (regions.middle - shift) ** power if split == name else np.ones(regions.missing + 1)
-        )
-        masks = {leaf.mask.tobytes(): leaf.mask for leaf in _of_attribute(tree, split)}
         result = np.zeros(len(facet.count))
-        for chosen, inside in _classes(list(masks.values()), regions.missing + 1):
-            weights = np.where(inside, number, 0.0)
-            if split == name:
-                weights[-1] = 0
-            mass = self._share(facet, box, regions, split, weights)
-            truth = dict(zip(masks, chosen, strict=True))
-            result = result + mass * self._expected(facet, _given(tree, split, truth), None, 0, 0.0)
+        for inside, rest in self._cases(facet, tree, split):
+            mass = self._share(facet, box, regions, split, inside.astype(np.float64))
+            result = result + (mass if rest is None else mass * rest)
         return result
 
     def _product(self, facet: Facet, tree: Leaf | Joined) -> Floats:
@@ -205,28 +235,28 @@ class Model:
 
     def weights(self, facet: Facet, name: str, regions: Regions) -> Floats:
         """How much of the table is believed to lie in each region, shape (2K + 2,)."""
-        if name not in self._weights:
-            box = self.bounds.box(facet, name)
-            if facet.ends[name].exact:
-                at = np.where(box.low > box.high, regions.missing, box.low)
-                is_point = box.low >= box.high
-                rows = box.sums(facet.count)
-                self._weights[name] = np.bincount(
-                    at[is_point], weights=rows[is_point], minlength=regions.missing + 1
-                ).astype(np.float64)
-            elif self.spread == "uniform":
-                self._weights[name] = regions.measure
-            else:
-                boxes, counts = [box], [facet.count]
-                for other in self._beside:
-                    there = next((f for f in other.view.believed if name in f.ends), None)
-                    if there is not None:
-                        boxes.append(other.box(there, name))
-                        counts.append(there.count)
-                self._weights[name] = maximized(
-                    Box.of_all(boxes), np.concatenate(counts), regions.measure, ends=self.ends
-                )
-        return self._weights[name]
+        return self._shared.of(
+            ("weights", name, regions), lambda: self._weighed(facet, name, regions)
+        )
+
+    def _weighed(self, facet: Facet, name: str, regions: Regions) -> Floats:
+        box = self.bounds.box(facet, name)
+        if facet.ends[name].exact:
+            at = np.where(box.low > box.high, regions.missing, box.low)
+            is_point = box.low >= box.high
+            rows = box.sums(facet.count)
+            return np.bincount(
+                at[is_point], weights=rows[is_point], minlength=regions.missing + 1
+            ).astype(np.float64)
+        if self.spread == "uniform":
+            return regions.measure
+        boxes, counts = [box], [facet.count]
+        for other in self._beside:
+            there = next((f for f in other.view.believed if name in f.ends), None)
+            if there is not None:
+                boxes.append(other.box(there, name))
+                counts.append(there.count)
+        return maximized(Box.of_all(boxes), np.concatenate(counts), regions.measure, ends=self.ends)
 
 
 def with_ends(box: Box, count: Ints, value: Floats, inner: Floats) -> Floats:
@@ -336,3 +366,14 @@ def _given(tree: Leaf | Joined, name: str, truth: Mapping[bytes, bool]) -> Leaf 
             return tree
         return Joined(All, ()) if truth[tree.mask.tobytes()] else Joined(Either, ())
     return Joined(tree.kind, [_given(part, name, truth) for part in tree.parts])
+
+
+def _known(tree: Leaf | Joined) -> bool | None:
+    """What a condition is whatever a row holds; None where that depends on the row."""
+    if isinstance(tree, Leaf):
+        return None
+    parts = {_known(part) for part in tree.parts}
+    decides = tree.kind is not All
+    if decides in parts:
+        return decides
+    return None if None in parts else not decides

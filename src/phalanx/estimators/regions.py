@@ -195,6 +195,14 @@ class Regions:
             line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *ends]))
         )
 
+    def new(self, asked: Iterable[Comparison]) -> set[Any]:
+        """The keys of the constants of a query that are none of the points."""
+        constants = [key for test in asked for key in self.line.constants(test)]
+        keys = np.array(constants, dtype=self.points.dtype)
+        at = np.searchsorted(self.points, keys)
+        there = (at < len(self.points)) & (np.append(self.points, keys[:1])[at] == keys)
+        return set(keys[~there].tolist())
+
     @property
     def missing(self) -> int:
         """The region of the missing value; there are as many before it."""

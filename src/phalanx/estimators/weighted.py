@@ -57,13 +57,10 @@ class WeighedBounds(Bounds):
         """The least and the greatest sum of weight times a number less ``shift``, over all rows
         that the condition is true of.
         """
-        low, high = self.weight(where)
-        numbers, g = self._numbers(name, where), len(low)
-        least, greatest = np.full(g, np.inf), np.full(g, -np.inf)
-        np.minimum.at(least, numbers.group, numbers.least - shift)
-        np.maximum.at(greatest, numbers.group, numbers.greatest - shift)
-        none = least > greatest
-        least, greatest = np.where(none, 0.0, least), np.where(none, 0.0, greatest)
+        key = ("extremes", self.view, name, where, self.regions[name], self.regions_of(where))
+        low, high, smallest, largest = self._shared.of(key, lambda: self._extremes(name, where))
+        none = smallest > largest
+        least, greatest = (np.where(none, 0.0, end - shift) for end in (smallest, largest))
         with np.errstate(invalid="ignore"):  # nothing times an open end is nothing
             bottom = np.where(high == 0, 0.0, np.where(least < 0, high, low) * least)
             top = np.where(high == 0, 0.0, np.where(greatest > 0, high, low) * greatest)
@@ -72,6 +69,25 @@ class WeighedBounds(Bounds):
             return float(bottom.sum()), float(top.sum())
         slack = _SLACK * float(np.abs(bottom).sum() + np.abs(top).sum())
         return math.fsum(bottom.tolist()) - slack, math.fsum(top.tolist()) + slack
+
+    def _extremes(self, name: str, where: Condition) -> tuple[Floats, Floats, Floats, Floats]:
+        """The least and the greatest weight of each group, and its least and greatest number;
+        shapes (g,).
+        """
+        low, high = self.weight(where)
+        numbers, g = self._numbers(name, where), len(low)
+        least, greatest = np.full(g, np.inf), np.full(g, -np.inf)
+        np.minimum.at(least, numbers.group, numbers.least)
+        np.maximum.at(greatest, numbers.group, numbers.greatest)
+        return low, high, least, greatest
+
+    def least(self, name: str, where: Condition, shift: float) -> float:
+        """The least of :meth:`sums`."""
+        return self.sums(name, where, shift)[0]
+
+    def greatest(self, name: str, where: Condition, shift: float) -> float:
+        """The greatest of :meth:`sums`."""
+        return self.sums(name, where, shift)[1]
 
 
 def figures(

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the groups of a query have in common, worked out once."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Shared:
+    """What was worked out for the group that is being answered and for the one before it.
+
+    What depends on no group is asked for in each, and stays; what belongs to one group is forgotten
+    when the group after the next begins, so that room does not grow with groups.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[Hashable, Any] = {}
+        self._now: dict[Hashable, Any] = {}
+
+    def next_group(self) -> None:
+        """Another group begins."""
+        self._before, self._now = self._now, {}
+
+    def of(self, key: Hashable, made: Callable[[], T]) -> T:
+        """What a key stands for, ``made`` where neither this group nor the one before asked for it.
+
+        >>> shared = Shared()
+        >>> shared.of("rows", lambda: 3), shared.of("rows", lambda: 4)
+        (3, 3)
+        """
+        if key not in self._now:
+            self._now[key] = self._before[key] if key in self._before else made()
+        value: T = self._now[key]
+        return value
