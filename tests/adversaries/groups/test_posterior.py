@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from naive import learning as naive
 from naive.posterior import counting as all_worlds
 from naive.posterior import matching_degree
-from phalanx.adversaries import Posterior
+from phalanx.adversaries import Extremes, Linkage, Posterior
 from phalanx.adversaries.base import wilson
 from phalanx.adversaries.groups import hosts
 from phalanx.data.microdata import Microdata
@@ -430,6 +430,39 @@ def test_some_tuples_at_a_time(monkeypatch):
 
     assert parts.to_json() == whole.to_json()
     assert parts.per_person.equals(whole.per_person)
+
+
+def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
+    """Wide boxes leave many entries for every tuple: no part has more than are held at once, but
+    for a tuple that has more by itself, and the parts say what the whole says.
+    """
+    buckets, microdata = [0, 1, 1, 2] * 2, encoded(WORKED)
+    whole = attack("generalized", WORKED, buckets)
+    of = hosts.Hosts.of(published("generalized", microdata, buckets).form, microdata)
+    monkeypatch.setattr(hosts, "_ENTRIES", 2 * int(of.open.max()))
+    monkeypatch.setattr(hosts, "_FEW", 1)
+    parts = [part for part, _ in of.tables(of.law)]
+
+    assert 1 < len(parts) < len(of.codes)
+    assert [t for part in parts for t in range(part.start, part.stop)] == list(range(len(of.codes)))
+    assert all(len(of.entries(part)[0]) <= 2 * of.open.max() for part in parts)
+    assert attack("generalized", WORKED, buckets).to_json() == whole.to_json()
+
+    monkeypatch.setattr(hosts, "_ENTRIES", 1)
+    assert [part.stop - part.start for part, _ in of.tables(of.law)] == [1] * len(of.codes)
+
+
+@pytest.mark.parametrize("adversary", [Posterior(), Extremes(), Linkage()])
+def test_more_pairs_than_are_held_are_refused(monkeypatch, adversary):
+    """One sentence, before all pairs of a tuple and a group are there; who holds no pairs is played
+    nevertheless.
+    """
+    monkeypatch.setattr(hosts, "_MOST_PAIRS", 3)
+    if isinstance(adversary, Linkage):
+        assert attack("generalized", WORKED, [0, 1] * 4, adversary).persons == len(WORKED)
+        return
+    with pytest.raises(ReleaseError, match="hold more than 3 pairs of a tuple"):
+        attack("generalized", WORKED, [0, 1] * 4, adversary)
 
 
 def test_who_is_elsewhere_is_left_out():

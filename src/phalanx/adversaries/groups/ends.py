@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.groups.hosts import containing
+from phalanx.adversaries.groups.hosts import containing, few_enough
 from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
@@ -102,10 +102,14 @@ class Ends:
             np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True)
         )
         pairs = [
-            (np.zeros(0, dtype=np.int64),) * 2,
-            *containing(tuples.astype(np.int64), low, high),
+            (np.zeros(0, dtype=np.int32),) * 2,
+            *(
+                (some.astype(np.int32), boxes.astype(np.int32))
+                for some, boxes in few_enough(containing(tuples.astype(np.int64), low, high))
+            ),
         ]
         owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        pairs.clear()
         candidates, one = np.zeros_like(codes), np.zeros_like(codes)
         for a, side in np.ndindex(codes.shape[1:]):
             who, of = _setting(owner, group, tuples, codes, a, side)
@@ -140,8 +144,13 @@ class Ends:
 
 
 def _setting(
-    owner: Ints, group: Ints, tuples: npt.NDArray[np.int32], codes: Ints, a: int, side: int
-) -> tuple[Ints, Ints]:
+    owner: npt.NDArray[np.int32],
+    group: npt.NDArray[np.int32],
+    tuples: npt.NDArray[np.int32],
+    codes: Ints,
+    a: int,
+    side: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The pairs of a tuple and a box that contains it whose end the tuple can have set."""
     equal = tuples[owner, a] == codes[group, a, side]
     return owner[equal], group[equal]

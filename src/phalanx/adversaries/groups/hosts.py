@@ -36,9 +36,13 @@ Hosting = tuple[Groups, Found, dict[str, Floats]]
 """The groups of a release, the pairs, and other readings of the weights."""
 
 _ENTRIES: Final = 1 << 22
-"""Entries of a table of tuples and sensitive values that is held at once."""
+"""Entries that are held at once, of a table of tuples and sensitive values, and of tuples, their
+groups and the values there.
+"""
 _PAIRS: Final = 1 << 22
 """Pairs of a tuple and a box that are compared at once."""
+_MOST_PAIRS: Final = 1 << 26
+"""More pairs of a tuple and a box that contains it take more than 4 GB, and minutes."""
 _FEW: Final = 1 << 16
 """So many are compared without dividing them first."""
 _TINY: Final = 1e-290
@@ -112,6 +116,12 @@ class Hosts:
         """Whether some group may host each tuple, shape (u,)."""
         return np.diff(self.first) > 0
 
+    @cached_property
+    def open(self) -> Ints:
+        """How many entries each tuple has, a value in a group that may host it, shape (u,)."""
+        distinct = self.groups.distinct[self.group]
+        return np.bincount(self.owner, weights=distinct, minlength=len(self.codes)).astype(np.int64)
+
     def entries(self, tuples: slice) -> tuple[Ints, Ints]:
         """Every value that some tuples may have in every group that may host them: the tuple,
         ascending, and the cell of ``groups``.
@@ -152,15 +162,24 @@ class Hosts:
         Every row adds up to 1, or to 0 where no group hosts the tuple.
         """
         q = 0 if self.groups.values is None else len(self.groups.values)
-        step = max(1, _ENTRIES // max(q, 1))
-        for start in range(0, len(self.codes), step):
-            tuples = slice(start, min(start + step, len(self.codes)))
+        for tuples in self._parts(max(1, _ENTRIES // max(q, 1))):
             owner, cell = self.entries(tuples)
-            key = (owner - start) * q + self.groups.cell_value[cell]
+            key = (owner - tuples.start) * q + self.groups.cell_value[cell]
             table = np.bincount(
-                key, weights=probability(tuples), minlength=(tuples.stop - start) * q
+                key, weights=probability(tuples), minlength=(tuples.stop - tuples.start) * q
             ).reshape(-1, q)
             yield tuples, table / np.where(self.hosted[tuples], table.sum(axis=1), 1)[:, None]
+
+    def _parts(self, most: int) -> Iterator[slice]:
+        """Ranges of tuples, at most so many in each, nor more than are held at once by their
+        entries, but for one that has more by itself.
+        """
+        before, start = np.append(0, np.cumsum(self.open)), 0
+        while start < len(self.codes):
+            room = int(np.searchsorted(before, before[start] + _ENTRIES, side="right")) - 1
+            end = max(start + 1, min(start + most, room, len(self.codes)))
+            yield slice(start, end)
+            start = end
 
     def _pairs(self, tuples: slice) -> slice:
         return slice(int(self.first[tuples.start]), int(self.first[tuples.stop]))
@@ -200,10 +219,13 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive
     value host no person.
     """
-    is_possible = (weight > 0) & (groups.distinct[group] > 0)
-    owner, group, weight = owner[is_possible], group[is_possible], weight[is_possible]
-    order = np.lexsort((group, owner))
-    owner, group, weight = owner[order], group[order], weight[order]
+    is_possible = (weight > 0) & (groups.distinct > 0)[group]
+    if not is_possible.all():
+        owner, group, weight = owner[is_possible], group[is_possible], weight[is_possible]
+    step = np.diff(owner)
+    if ((step < 0) | ((step == 0) & (group[1:] < group[:-1]))).any():
+        order = np.lexsort((group, owner))
+        owner, group, weight = owner[order], group[order], weight[order]
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
 
 
@@ -279,10 +301,29 @@ def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints, _: Ints
         axis=1,
     )
     low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
-    pairs = [_NOTHING[:2], *containing(codes, low, high)]
-    owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
     groups = Groups.of(form)
+    keys = [owner * len(low) + group for owner, group in few_enough(containing(codes, low, high))]
+    key = np.concatenate([_NOTHING[0], *keys])
+    keys.clear()
+    key.sort()
+    owner, group = np.divmod(key, len(low))
     return groups, (owner, group, groups.sizes[group].astype(np.float64)), {}
+
+
+def few_enough(pairs: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+    """The same pairs of a tuple and a box; ReleaseError as soon as they are too many to be held at
+    once.
+    """
+    so_far = 0
+    for owner, group in pairs:
+        so_far += len(owner)
+        if so_far > _MOST_PAIRS:
+            raise ReleaseError(
+                "the groups are so wide that the adversary would hold more than"
+                f" {_MOST_PAIRS} pairs of a tuple of quasi-identifiers and a group that may host"
+                " it; this takes more memory than there may be."
+            )
+        yield owner, group
 
 
 def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:

@@ -51,10 +51,7 @@ class Sighting:
     @cached_property
     def open(self) -> Ints:
         """How many entries each person has, a value in a group that may host them, shape (m,)."""
-        hosts = self.hosts
-        distinct = hosts.groups.distinct[hosts.group]
-        of_tuple = np.bincount(hosts.owner, weights=distinct, minlength=len(hosts.codes))
-        return of_tuple[self.tuples].astype(np.int64)
+        return self.hosts.open[self.tuples]
 
     def law(self, people: Ints) -> Possible:
         """How probable the release by itself makes every value of some of all persons, by the law
