@@ -4,6 +4,7 @@ to be learned and nothing else.
 """
 
 from dataclasses import dataclass, replace
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -22,6 +23,7 @@ from adversaries.groups.test_posterior import (
 )
 from naive import learning as naive
 from phalanx.adversaries import Posterior
+from phalanx.adversaries.groups import hosts as hosting
 from phalanx.adversaries.groups import learning
 from phalanx.adversaries.groups.hosts import Hosts
 from phalanx.adversaries.groups.learning import learned
@@ -207,14 +209,32 @@ def test_intervals_hold_about_as_many_persons():
     assert (np.diff(feature[np.argsort(hosts.codes[:, 0])]) >= 0).all()
 
 
-def test_what_is_too_large_is_said(monkeypatch):
+@pytest.mark.parametrize("kind", ["bucketized", "generalized"])
+def test_what_is_too_large_is_said(monkeypatch, kind):
     """One sentence, before memory is taken."""
     monkeypatch.setattr(learning, "MOST_ENTRIES", 3)
     with pytest.raises(
         ReleaseError,
-        match="leaves 8 pairs of tuple and value open, and the learning adversary takes up to 3",
+        match="leaves more than 3 pairs of tuple and value open, and the learning",
     ):
-        attack("bucketized", [(i, "x", "m", "st"[i % 2]) for i in range(4)], [0, 0, 1, 1], LEARNING)
+        attack(kind, [(i, "x", "m", "st"[i % 2]) for i in range(4)], [0, 0, 1, 1], LEARNING)
+
+
+def test_boxes_are_not_all_found_for_what_is_too_large():
+    """It refuses as soon as the boxes found so far leave too much open."""
+    microdata, asked = encoded([(i, "x", "m", "st"[i % 2]) for i in range(4)]), []
+
+    def refuse(entries):
+        asked.append(entries)
+        raise ReleaseError("enough.")
+
+    with (
+        mock.patch.object(hosting, "_shared", side_effect=AssertionError),
+        pytest.raises(ReleaseError, match="enough"),
+    ):
+        Hosts.of(published("generalized", microdata, [0] * 4).form, microdata, refuse)
+
+    assert asked == [8]
 
 
 def test_persons_who_are_nowhere_teach_nothing():

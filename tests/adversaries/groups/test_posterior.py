@@ -461,7 +461,7 @@ def test_more_pairs_than_are_held_are_refused(monkeypatch, adversary):
     if isinstance(adversary, Linkage):
         assert attack("generalized", WORKED, [0, 1] * 4, adversary).persons == len(WORKED)
         return
-    with pytest.raises(ReleaseError, match="hold more than 3 pairs of a tuple"):
+    with pytest.raises(ReleaseError, match="more than 3 pairs of a tuple and a group"):
         attack("generalized", WORKED, [0, 1] * 4, adversary)
 
 

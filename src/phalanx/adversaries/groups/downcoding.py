@@ -152,10 +152,18 @@ class Downcoding:
                 f"the {self.name} adversary narrows boxes, and a {release.form.kind} release has"
                 " none."
             )
-        ends = Ends.of(release, microdata)
         names = [a.name for a in release.form.attribute("quasi")]
         codes = np.stack([microdata.columns[name].codes for name in names], axis=1).astype(np.int64)
-        member = _members(release, microdata, evidence, codes)
+        mapping = evidence.groups.get(release.number)
+        # whether a person fits into several boxes shows before all of them are found
+        if mapping is None or microdata.persons is None:
+            member = _by_box(release, microdata, codes)
+            ends = Ends.of(release, microdata)
+        else:
+            ends = Ends.of(release, microdata)
+            member = _members(release, microdata.persons, mapping)
+        if (member < 0).any():
+            raise _unplaced(release)
         shares = [
             np.bincount(codes[:, a], minlength=len(microdata.columns[name].domain)) / microdata.rows
             for a, name in enumerate(names)
@@ -247,42 +255,46 @@ def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
     return sum(len(np.unique(member[hit[:, side]])) for side in (0, 1))
 
 
-def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: Ints) -> Ints:
-    """Each person's group as a place among the groups, shape (n,): the one of the mapping, or the
-    only one whose box contains the person.
-    """
+def _members(release: Release, persons: pl.Series, mapping: pl.DataFrame) -> Ints:
+    """Each person's group by the mapping, as a place among the groups, shape (n,)."""
     ids = release.generalized.table[GROUP].unique().sort()
-    mapping = evidence.groups.get(release.number)
-    if mapping is not None and microdata.persons is not None:
-        place = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids))})
-        beside = microdata.persons.to_frame("person").join(
-            mapping.with_columns(pl.col(GROUP).cast(pl.Int64)),
-            on="person",
-            how="left",
-            maintain_order="left",
+    place = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids))})
+    beside = persons.to_frame("person").join(
+        mapping.with_columns(pl.col(GROUP).cast(pl.Int64)),
+        on="person",
+        how="left",
+        maintain_order="left",
+    )
+    places = beside.join(place, on=GROUP, how="left", maintain_order="left")["place"]
+    if places.null_count():
+        raise ReleaseError(
+            f"the person-to-group mapping does not fit the files of release {release.number};"
+            " use the ledger that it was published with."
         )
-        places = beside.join(place, on=GROUP, how="left", maintain_order="left")["place"]
-        if places.null_count():
-            raise ReleaseError(
-                f"the person-to-group mapping does not fit the files of release {release.number};"
-                " use the ledger that it was published with."
-            )
-        return places.to_numpy().astype(np.int64)
+    return places.to_numpy().astype(np.int64)
+
+
+def _by_box(release: Release, microdata: Microdata, codes: Ints) -> Ints:
+    """Each person's group without a mapping: the only one whose box contains the person, -1 where
+    none does, shape (n,); ReleaseError as soon as one person fits into several.
+    """
     low, high = (
         np.stack(side, axis=1)
         for side in zip(*box_ends(microdata, release.generalized), strict=True)
     )
-    found_in = np.zeros(len(codes), dtype=np.int64)
-    member = np.zeros(len(codes), dtype=np.int64)
+    member = np.full(len(codes), -1, dtype=np.int64)
     for who, group in containing(codes, low, high):
-        np.add.at(found_in, who, 1)
+        if (member[who] >= 0).any() or len(np.unique(who)) < len(who):
+            raise _unplaced(release)
         member[who] = group
-    if (several := int((found_in != 1).sum())) > 0:
-        raise ReleaseError(
-            f"{several} person(s) fit into no group or into several of release {release.number};"
-            " name the ledger that knows theirs, and the identifier column."
-        )
     return member
+
+
+def _unplaced(release: Release) -> ReleaseError:
+    return ReleaseError(
+        f"some person(s) fit into no group or into several of release {release.number};"
+        " name the ledger that knows theirs, and the identifier column."
+    )
 
 
 def _values_left(release: Release, microdata: Microdata, attribute: Ints) -> Ints:

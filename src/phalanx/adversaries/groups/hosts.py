@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -82,9 +82,12 @@ class Hosts:
     """
 
     @classmethod
-    def of(cls, form: Form, microdata: Microdata) -> "Hosts":
+    def of(
+        cls, form: Form, microdata: Microdata, afford: Callable[[int], None] = lambda _: None
+    ) -> "Hosts":
         """All persons of an original table beside a release of one form; ReleaseError where there
-        are no sensitive values to lay hands on.
+        are no sensitive values to lay hands on. While boxes are looked into, ``afford`` hears how
+        many entries there are so far, and may refuse.
         """
         if form.sensitive is None:
             raise ReleaseError(
@@ -97,7 +100,7 @@ class Hosts:
             )
         codes, rows, of_person = _distinct(form, microdata)
         persons = np.bincount(of_person, minlength=len(codes))
-        groups, pairs, others = by_kind(form, _HOSTS)(form, microdata, rows, persons)
+        groups, pairs, others = by_kind(form, _HOSTS)(form, microdata, rows, persons, afford)
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
         return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *pairs), others)
 
@@ -229,7 +232,7 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
 
 
-def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) -> Hosting:
+def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints, *_: Any) -> Hosting:
     """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows,
     and by counting if there are as many persons as rows.
     """
@@ -269,7 +272,7 @@ def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
     return scaled
 
 
-def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, _: Ints) -> Hosting:
+def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, *_: Any) -> Hosting:
     """The buckets with rows of the same quasi-identifiers, weighted by how many: each of these rows
     is as likely the person's (Xiao & Tao, VLDB 2006).
     """
@@ -294,15 +297,20 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, _: Ints) 
     return Groups.of(form), pairs, {}
 
 
-def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints, _: Ints) -> Hosting:
+def _of_generalized(
+    form: Generalized, microdata: Microdata, rows: Ints, _: Ints, afford: Callable[[int], None]
+) -> Hosting:
     """The groups whose box contains the tuple, weighted by their rows."""
     codes = np.stack(
         [microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")],
         axis=1,
     )
     low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
-    groups = Groups.of(form)
-    keys = [owner * len(low) + group for owner, group in few_enough(containing(codes, low, high))]
+    groups, keys, entries = Groups.of(form), [], 0
+    for owner, group in few_enough(containing(codes, low, high)):
+        entries += int(groups.distinct[group].sum())
+        afford(entries)
+        keys.append(owner * len(low) + group)
     key = np.concatenate([_NOTHING[0], *keys])
     keys.clear()
     key.sort()
@@ -319,9 +327,8 @@ def few_enough(pairs: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]
         so_far += len(owner)
         if so_far > _MOST_PAIRS:
             raise ReleaseError(
-                "the groups are so wide that the adversary would hold more than"
-                f" {_MOST_PAIRS} pairs of a tuple of quasi-identifiers and a group that may host"
-                " it; this takes more memory than there may be."
+                f"there are more than {_MOST_PAIRS} pairs of a tuple and a group that may host it,"
+                " which is more than this adversary can hold."
             )
         yield owner, group
 

@@ -62,6 +62,15 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     return hosts.tables(lambda tuples: p[ends[tuples.start] : ends[tuples.stop]])
 
 
+def afford(entries: int) -> None:
+    """ReleaseError where so many entries are too many to learn from."""
+    if entries > MOST_ENTRIES:
+        raise ReleaseError(
+            f"the release leaves more than {MOST_ENTRIES} pairs of tuple and value open, and the"
+            " learning adversary takes no more; use the posterior one."
+        )
+
+
 def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
     """The same as entries: the tuple, ascending, the value, and of how many persons of the tuple it
     is believed; one for each group that may host the tuple.
@@ -95,11 +104,7 @@ class _Fit:
 
     @classmethod
     def of(cls, hosts: Hosts) -> "_Fit":
-        if (entries := int(hosts.groups.distinct[hosts.group].sum())) > MOST_ENTRIES:
-            raise ReleaseError(
-                f"the release leaves {entries} pairs of tuple and value open, and the learning"
-                f" adversary takes up to {MOST_ENTRIES}; use the posterior one."
-            )
+        afford(int(hosts.open.sum()))
         everything = slice(0, len(hosts.codes))
         owner, cell = hosts.entries(everything)
         starts = np.flatnonzero(np.diff(owner, prepend=-1)).astype(np.int64)

@@ -16,7 +16,7 @@ import polars as pl
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
-from phalanx.adversaries.groups.learning import learned
+from phalanx.adversaries.groups.learning import afford, learned
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
@@ -234,8 +234,9 @@ class Posterior:
                 " given; name one of them."
             )
         microdata = original_table(releases[0], evidence)
-        hosts = Hosts.of(releases[0].form, microdata)
-        if self.by == "learning":
+        form, learns = releases[0].form, self.by == "learning"
+        hosts = Hosts.of(form, microdata, afford) if learns else Hosts.of(form, microdata)
+        if learns:
             concluded = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
         else:
             shares = (
