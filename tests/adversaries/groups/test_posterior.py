@@ -436,8 +436,9 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     """Wide boxes leave many entries for every tuple: no part has more than are held at once, but
     for a tuple that has more by itself, and the parts say what the whole says.
     """
-    buckets, microdata = [0, 1, 1, 2] * 2, encoded(WORKED)
-    whole = attack("generalized", WORKED, buckets)
+    rows = [(a, "x", "m", s) for g in range(4) for a, s in ((0, "s"), (9, "t"), (g + 3, "s"))]
+    buckets, microdata = [g for g in range(4) for _ in range(3)], encoded(rows)
+    whole = attack("generalized", rows, buckets)
     of = hosts.Hosts.of(published("generalized", microdata, buckets).form, microdata)
     monkeypatch.setattr(hosts, "_ENTRIES", 2 * int(of.open.max()))
     monkeypatch.setattr(hosts, "_FEW", 1)
@@ -446,7 +447,7 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     assert 1 < len(parts) < len(of.codes)
     assert [t for part in parts for t in range(part.start, part.stop)] == list(range(len(of.codes)))
     assert all(len(of.entries(part)[0]) <= 2 * of.open.max() for part in parts)
-    assert attack("generalized", WORKED, buckets).to_json() == whole.to_json()
+    assert attack("generalized", rows, buckets).to_json() == whole.to_json()
 
     monkeypatch.setattr(hosts, "_ENTRIES", 1)
     assert [part.stop - part.start for part, _ in of.tables(of.law)] == [1] * len(of.codes)
