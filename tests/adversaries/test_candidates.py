@@ -109,3 +109,11 @@ def test_values_are_the_same_in_every_type(columns, same):
         assert place.tolist() == values.places(pl.Series([b], dtype=second.dtype)).tolist()
         assert place[0] >= 0
     assert len(values.domain) == sum(c.n_unique() for c in columns) - len(same)
+
+
+def test_values_are_numbered_as_they_first_stand():
+    """So that sums by value, and with them all figures, are the same each time."""
+    rng = np.random.default_rng(3)
+    columns = [pl.Series("s", rng.permutation(5_000)[:4_000].astype(str)) for _ in range(2)]
+    both = list(dict.fromkeys([*columns[0].to_list(), *columns[1].to_list()]))
+    assert Values.of(columns).domain.to_list() == both

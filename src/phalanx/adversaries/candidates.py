@@ -29,14 +29,15 @@ class Values:
 
     @classmethod
     def of(cls, columns: Sequence[pl.Series]) -> "Values":
-        """The union of the columns' values."""
+        """The union of the columns' values, in the order in which they first stand there: figures
+        that are added up by value come out the same each time.
+        """
         kinds = {column.dtype for column in columns}
         kind = next(iter(kinds)) if len(kinds) == 1 else pl.String()
         if len(kinds) > 1 and all(k.is_numeric() for k in kinds):
             kind = pl.Int64() if all(k.is_integer() for k in kinds) else pl.Float64()
-        return cls(
-            pl.concat([column.unique().cast(kind).alias("value") for column in columns]).unique()
-        )
+        each = [c.unique(maintain_order=True).cast(kind).alias("value") for c in columns]
+        return cls(pl.concat(each).unique(maintain_order=True))
 
     @property
     def words(self) -> int:
