@@ -142,6 +142,25 @@ def test_k_groups_are_those_of_the_twin(cuts: str, cut_at: str, table: Any, k: i
 
 
 @pytest.mark.parametrize("cuts", ["strict", "relaxed"])
+@given(st.integers(1, 3), st.integers(4, 16), st.integers(17, 36), st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_groups_of_few_rows_with_many_attributes_are_those_of_the_twin(
+    cuts: Any, k: int, n: int, d: int, seed: int
+) -> None:
+    """Nodes with fewer rows than attributes, as large households are, are compared row by row; some
+    attributes are one value in all of a node.
+    """
+    rng = np.random.default_rng(seed)
+    values = [sorted(rng.choice(60, rng.integers(1, 9), replace=False).tolist()) for _ in range(d)]
+    rows = [tuple(int(rng.integers(0, len(v))) for v in values) for _ in range(n)]
+    places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
+    expected = naive.groups_of(
+        rows, places, [0] * n, naive.at_least(k), relaxed=cuts == "relaxed", least=k
+    )
+    assert sets(cut(Mondrian(k=k, cuts=cuts), rows, values, None)) == sets(expected)
+
+
+@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
 def test_nodes_too_large_to_be_looked_at_are_cut_at_medians(cuts: Any) -> None:
     """Both kinds of nodes in one table, as the twin has them; k = 2 looks at 512 rows at most."""
     rng = np.random.default_rng(11)
