@@ -4,8 +4,9 @@ by its entry point, and a word of ``phalanx attack`` by that alone.
 
 ``base``: what an adversary is; ``registry``: by name; ``showing``: what they found, as tables;
 ``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``:
-what they all find; ``verdict``: the same in a sentence; ``candidates``: whom a group may hold. By
-what they look at: ``series``, ``groups``, ``minimality``, ``records``.
+what they all find; ``verdict``: the same in a sentence; ``candidates``: whom a group may hold;
+``naming``: how often the most probable is right. By what they look at: ``series``, ``groups``,
+``minimality``, ``records``.
 """
 
 from importlib import import_module

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
 from phalanx.adversaries.base import wilson
-from phalanx.adversaries.records import assignments, kinds, omniscient, outcomes, weighed
+from phalanx.adversaries.records import assignments, by_person, kinds, omniscient, outcomes
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -222,7 +222,7 @@ def test_it_is_as_right_as_it_says():
             )
             drawn = rows_of(release, evidence)
             persons, rows = kinds.kinds_of(drawn)
-            believed = weighed.believed_of(outcomes.Outcomes(drawn), (persons, rows), None)
+            believed = by_person.believed_of(outcomes.Outcomes(drawn), (persons, rows), None)
             p = np.zeros((len(persons.many), len(rows.many)))
             p[believed.pairs.person, believed.pairs.row] = believed.probability
             own = p[persons.of, rows.of]
@@ -236,7 +236,7 @@ def rows_of(release, evidence):
 
 
 @pytest.mark.parametrize("seed", range(4, 8))
-@pytest.mark.parametrize(("room", "pairs"), [(kinds, 1), (weighed, 1), (weighed, 9)])
+@pytest.mark.parametrize(("room", "pairs"), [(kinds, 1), (by_person, 1), (by_person, 9)])
 def test_parts_say_what_the_whole_says(room, pairs, seed, monkeypatch):
     """Pairs that are gone through a few at a time, and groups that are weighed a few at a time, give
     the same of each person.
@@ -258,7 +258,7 @@ def test_approximate_persons_are_counted(monkeypatch):
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(assignments, "MOST_STATES", 0)
-    monkeypatch.setattr(weighed, "posterior", lambda pairs, **_: assignments.posterior(pairs, 0))
+    monkeypatch.setattr(by_person, "posterior", lambda pairs, **_: assignments.posterior(pairs, 0))
     found = Omniscient().attack([release], evidence)
 
     assert (found.approximate, found.note) == (

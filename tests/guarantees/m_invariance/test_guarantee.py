@@ -6,7 +6,6 @@ nothing can be checked.
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -18,8 +17,6 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
-from phalanx.guarantees.views.boxes import candidate_sets
-from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import Generalized
@@ -365,32 +362,6 @@ PEOPLE = st.lists(
     min_size=1,
     max_size=10,
 )
-
-
-@settings(max_examples=120, deadline=None)
-@given(PEOPLE, st.randoms(use_true_random=False))
-def test_candidate_sets_against_the_slow_twin(rows, dice):
-    """The candidate sets are the values of all groups whose box holds the person, missing values
-    included.
-    """
-    people = {f"p{i}": row for i, row in enumerate(rows)}
-    names = list(people)
-    dice.shuffle(names)
-    cut = dice.randint(1, len(names))
-    release = release_of(1, people, [g for g in (names[:cut], names[cut:]) if g])
-    table = release.form.table
-    values = Groups.of(release).values.to_list()
-    number = np.arange(len(values))
-    distinct, whose = candidate_sets(microdata_of(people), release.form, number, len(values))
-    sets = distinct[whose]
-    for i, (age, code, own) in enumerate(rows):
-        expected = {
-            row[5]
-            for row in table.rows()
-            if naive.in_interval(age, row[1], row[2]) and naive.in_interval(code, row[3], row[4])
-        }
-        assert {value for v, value in enumerate(values) if int(sets[i, 0]) >> v & 1} == expected
-        assert own in expected
 
 
 def test_filling_as_in_the_paper_is_said_by_verify():

@@ -292,7 +292,7 @@ def _by_box(release: Release, microdata: Microdata, codes: Ints) -> Ints:
 
 def _unplaced(release: Release) -> ReleaseError:
     return ReleaseError(
-        f"some person(s) fit into no group or into several of release {release.number};"
+        f"some persons fit into no group or into several of release {release.number};"
         " name the ledger that knows theirs, and the identifier column."
     )
 

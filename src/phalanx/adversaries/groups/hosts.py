@@ -130,10 +130,9 @@ class Hosts:
         ascending, and the cell of ``groups``.
         """
         pairs = self._pairs(tuples)
-        length = self.groups.distinct[self.group[pairs]]
-        pair = np.repeat(np.arange(len(length)), length)
-        within = np.arange(len(pair)) - (np.cumsum(length) - length)[pair]
-        return self.owner[pairs][pair], self.groups.starts[self.group[pairs]][pair] + within
+        group = self.group[pairs]
+        pair, cell = _ranges(self.groups.starts[group], self.groups.distinct[group])
+        return self.owner[pairs][pair], cell
 
     def entries_of(self, tuples: Ints) -> tuple[Ints, Ints, Floats]:
         """The same of any tuples, some of them many times, with the probability by ``law``: the

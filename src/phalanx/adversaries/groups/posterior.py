@@ -17,6 +17,7 @@ from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, pe
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import afford, learned
+from phalanx.adversaries.naming import ROUNDING, are_most
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
@@ -35,8 +36,6 @@ _KNOWS: Final = {
         " release which values go with which quasi-identifiers"
     ),
 }
-_ROUNDING: Final = 1e-9
-"""More than rounding costs a probability: below this, two are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +279,7 @@ class Posterior:
             who = order[begins[tuples.start] : begins[tuples.stop]]
             local, own = hosts.of_person[who] - tuples.start, true[who]
             most = p.max(axis=1)
-            first = p >= most[:, None] * (1 - _ROUNDING)
+            first = are_most(p, most[:, None])
             has_value = own >= 0
             candidates[who], guess[who], largest[who] = (
                 (p > 0).sum(axis=1)[local],
@@ -288,9 +287,10 @@ class Posterior:
                 most[local],
             )
             drawn[who] = np.where(has_value, p[local, own], 0)
-            named[who] = np.where(has_value, first[local, own], 0) / first.sum(axis=1)[local]
+            equal = np.maximum(first.sum(axis=1), 1)
+            named[who] = np.where(has_value, first[local, own], 0) / equal[local]
         attacked = hosts.hosted[hosts.of_person]
-        above = attacked & (largest > float(bound) + _ROUNDING)
+        above = attacked & (largest > float(bound) + ROUNDING)
         exposed = attacked & (candidates == 1) & (drawn > 0)
         persons = int(attacked.sum())
         success, drawing = (float(x[attacked].sum()) / max(persons, 1) for x in (named, drawn))

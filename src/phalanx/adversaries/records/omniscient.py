@@ -20,9 +20,9 @@ from phalanx.adversaries.disclosure import (
     published_table,
     shares,
 )
+from phalanx.adversaries.records.by_person import ByPerson, by_person
 from phalanx.adversaries.records.kinds import kinds_of, pairs_by_group
 from phalanx.adversaries.records.outcomes import Outcomes
-from phalanx.adversaries.records.weighed import Weighed, weighed
 from phalanx.adversaries.showing import interval, share
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
@@ -195,7 +195,7 @@ class Omniscient:
         if form.sensitive is not None:
             shown, values = numbered(form.table[form.sensitive], microdata)
         both = None if values is None or shown is None else (values, shown[row_of])
-        persons = weighed(part, self._outcomes, both, self.work)
+        persons = by_person(part, self._outcomes, both, self.work)
         notes = ["larger groups are beyond the budget"] if beyond else []
         return self._concluded(persons, microdata, drawn, notes, values, shown, form.rows)
 
@@ -246,7 +246,7 @@ class Omniscient:
 
     def _concluded(
         self,
-        persons: Weighed,
+        persons: ByPerson,
         microdata: Microdata,
         drawn: DrawnRows,
         notes: list[str],

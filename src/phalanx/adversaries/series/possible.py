@@ -5,14 +5,11 @@ all persons and all values, of which most are 0.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 
+from phalanx.adversaries.naming import named_rightly
 from phalanx.arrays import Bools, Floats, Ints, different, places_in
-
-_ROUNDING: Final = 1e-9
-"""Probabilities that differ by less of themselves are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +86,5 @@ class Possible:
             Shape (n,).
         """
         row = np.arange(self.persons) if row is None else row
-        if not len(self.key):
-            return np.zeros(len(row))
-        starts = np.flatnonzero(np.diff(self.person, prepend=-1))
-        most = np.repeat(np.maximum.reduceat(self.p, starts), np.diff(starts, append=len(self.key)))
-        first = (self.p >= most * (1 - _ROUNDING)) & (most > 0)
-        equal = np.bincount(self.person[first], minlength=self.persons)
-        own = places_in(row * self.values + true, self.key)
-        right = first[np.maximum(own, 0)] & (own >= 0) & (true >= 0)
-        return np.asarray(right / np.maximum(equal[row], 1))
+        own = np.where(true >= 0, places_in(row * self.values + true, self.key), -1)
+        return named_rightly(self.person, self.p, own, row)

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from phalanx.adversaries.naming import named_rightly
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.kinds import Kinds, all_pairs, kinds_of, pairs_by_group
 from phalanx.adversaries.records.outcomes import Outcomes
@@ -18,8 +19,6 @@ from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 
 _AT_ONCE: Final = 1 << 18
 """Pairs of groups that are weighed at once."""
-_ROUNDING: Final = 1e-9
-"""More than rounding costs a probability: below this, two are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +43,8 @@ class Believes:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
-    """What is believed of persons."""
+class ByPerson:
+    """What is believed of some persons."""
 
     who: Ints
     """Their rows of the original table, shape (n,)."""
@@ -58,7 +57,7 @@ class Weighed:
     """None where there is no sensitive value."""
 
     @classmethod
-    def of_all(cls, parts: Sequence["Weighed"]) -> "Weighed":
+    def of_all(cls, parts: Sequence["ByPerson"]) -> "ByPerson":
         """Of the persons of all parts, as they stand in the original table."""
         who = np.concatenate([each.who for each in parts])
         order = in_order(who)
@@ -72,12 +71,12 @@ class Weighed:
         )
 
 
-def weighed(
+def by_person(
     drawn: DrawnRows,
     outcomes: Callable[[DrawnRows], Outcomes],
     values: tuple[Ints, Ints] | None,
     work: int | None,
-) -> Weighed:
+) -> ByPerson:
     """What is believed of all persons of ``drawn``.
 
     ``outcomes``: how probable each row was; ``values``: the sensitive values of the rows of the
@@ -87,7 +86,7 @@ def weighed(
     Raises ReleaseError where a person's row cannot have been drawn.
     """
     parts = [drawn] if work is not None else _some_at_a_time(drawn)
-    return Weighed.of_all([_weighed(part, outcomes(part), values, work) for part in parts])
+    return ByPerson.of_all([_of_some(part, outcomes(part), values, work) for part in parts])
 
 
 def _some_at_a_time(drawn: DrawnRows) -> Iterator[DrawnRows]:
@@ -104,9 +103,9 @@ def _some_at_a_time(drawn: DrawnRows) -> Iterator[DrawnRows]:
         begin = end
 
 
-def _weighed(
+def _of_some(
     drawn: DrawnRows, outcomes: Outcomes, values: tuple[Ints, Ints] | None, work: int | None
-) -> Weighed:
+) -> ByPerson:
     """The same of all groups at once."""
     kinds = kinds_of(drawn)
     believed, (persons, rows) = believed_of(outcomes, kinds, work), (each.of for each in kinds)
@@ -114,8 +113,8 @@ def _weighed(
     many, r = pairs.rows[pairs.row], len(pairs.rows)
     own = places_in(persons * r + rows, pairs.person * r + pairs.row)
     count = np.bincount(pairs.person, weights=many, minlength=1).astype(np.int64)[persons]
-    named = _named(pairs.person, p, many, own, persons)
-    return Weighed(
+    named = named_rightly(pairs.person, p, own, persons, many)
+    return ByPerson(
         who,
         count,
         believed.exact[persons],
@@ -162,7 +161,7 @@ def _of_values(
     at = places_in(persons * q + own, person * q + value)
     return Believes(
         np.where(at >= 0, np.append(mass, [0.0])[at], 0.0),
-        _named(person, mass, np.ones(len(mass), dtype=np.int64), at, persons),
+        named_rightly(person, mass, at, persons),
         float(mass.max(initial=0)),
     )
 
@@ -182,19 +181,3 @@ def _by_value(
     keys, key = different(np.repeat(pairs.person, length) * q + held[at] % q)
     mass = np.bincount(key, weights=np.repeat(probability, length) * many[at], minlength=len(keys))
     return keys // q, keys % q, np.asarray(mass, dtype=np.float64)
-
-
-def _named(kind: Ints, probability: Floats, many: Ints, own: Ints, kinds: Ints) -> Floats:
-    """How often the most probable of each person's possibilities is right, if one of the most
-    probable ones is named, shape (n,).
-
-    ``kind``, ``probability``, ``many`` (e,): of persons' kinds the possibilities, and how many of
-    each there are; ``own`` (n,): the place of each person's own one, -1 where it has none;
-    ``kinds`` (n,): the kind of each person.
-    """
-    most = np.zeros(int(kinds.max(initial=-1)) + 1)
-    np.maximum.at(most, kind, probability)
-    first = probability >= most[kind] * (1 - _ROUNDING)
-    named = np.bincount(kind, weights=first * many, minlength=len(most))
-    right = (own >= 0) & np.append(first, [False])[own]
-    return np.asarray(right / named[kinds])
