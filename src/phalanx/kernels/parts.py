@@ -11,8 +11,10 @@ from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase
 from numba.core.registry import CPUDispatcher, cpu_target
+
+from phalanx.kernels.borrowing import pipeline
 
 
 class _Linked(JITCodeLibrary):
@@ -45,7 +47,7 @@ class Whole(CompilerBase):
         state = self.state
         state.library = JITCodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.library.enable_object_caching()
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]  # type: ignore[no-untyped-call]
+        return [pipeline(state)]
 
 
 def _never_called(library: Any, fndesc: Any, env: Any) -> Any:
@@ -59,7 +61,7 @@ class _PartsCompiler(CompilerBase):
     def define_pipelines(self) -> Any:
         """Numba asks this for its steps when it knows what to leave out."""
         self.state.flags.no_compile = True
-        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]  # type: ignore[no-untyped-call]
+        return [pipeline(self.state)]
 
 
 class Part(CPUDispatcher):
