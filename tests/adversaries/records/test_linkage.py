@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from naive import linkage as naive
 from phalanx.adversaries import Linkage
-from phalanx.adversaries.records import linking
+from phalanx.adversaries.records import covering, linking
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -282,6 +282,7 @@ def test_too_many_pairs_of_person_and_group(monkeypatch):
     )
     release, evidence = of_form(form), Evidence(microdata={1: microdata})
     everybody = Linkage(p_match="1/2").attack([release], evidence)
+    monkeypatch.setattr(covering, "_GRID", 0)
     monkeypatch.setattr(linking, "_MOST_PAIRS", 300 * 25)
     some = Linkage(p_match="1/2").attack([release], evidence)
 
@@ -292,12 +293,13 @@ def test_too_many_pairs_of_person_and_group(monkeypatch):
 
 def test_parts_say_what_the_whole_says(monkeypatch):
     """Persons who are gone through one by one are attacked as all at once."""
+    monkeypatch.setattr(covering, "_GRID", 0)
     microdata = people([(i % 7, "xy"[i % 2], "mn"[i // 5 % 2], "stu"[i % 3]) for i in range(40)])
     form, _ = generalize(
         microdata, np.arange(40), np.arange(40) // 5, Randomness.seeded(1).stream("boxes")
     )
     whole = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
-    monkeypatch.setattr(linking, "_AT_ONCE", 1)
+    monkeypatch.setattr(covering, "_AT_ONCE", 1)
     parts = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
 
     assert parts.to_json() == whole.to_json()

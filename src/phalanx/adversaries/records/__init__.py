@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One release by its records, whose codes are the ``rows``.
 
-``linkage``, by ``linking``; ``informed``; ``omniscient``, by ``by_person``, ``kinds``,
-``outcomes`` and ``assignments``.
+``linkage``, by ``linking`` and ``covering``; ``informed``; ``omniscient``, by ``by_person``,
+``kinds``, ``outcomes`` and ``assignments``.
 """

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.disclosure import drawn, numbered
+from phalanx.adversaries.records.covering import Boxes, grid_work, in_pairs, on_grids
 from phalanx.adversaries.records.rows import Records, bits_of, renumbered
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
@@ -36,8 +37,6 @@ drawn); where there are more, persons are drawn.
 """
 _FEWEST: Final = 200
 """At least so many persons are drawn."""
-_AT_ONCE: Final = 1 << 20
-"""Pairs of a person and a group that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,93 +340,39 @@ def by_boxes(
         [microdata.columns[a.name].codes.astype(np.int64) for a in form.attribute("quasi")], axis=1
     )
     every = len(chosen.sampled) - 1 <= ALL_OF
-    room = max(_FEWEST, _MOST_PAIRS // (len(groups) * (1 if every else len(chosen))))
-    people = drawn(np.arange(microdata.rows), room if sample is None else sample)
     published = values = None
+    none = np.zeros(0, dtype=np.int64)
+    boxes = Boxes(low, high, groups.sizes, none, none, none)
     if groups.values is not None:
-        published, true_values = numbered(groups.values, microdata)
-        values = true_values[people]
-        people, values = people[np.argsort(values, kind="stable")], np.sort(values)
-    identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
-    count = np.zeros(len(people), dtype=np.int64)
-    full = int(chosen.has.all(axis=1).argmax())
-    for part in _parts(
-        values, len(people), max(1, _AT_ONCE // max(len(groups), 2 ** min(codes.shape[1], ALL_OF)))
-    ):
-        within = _within(codes[people[part]], low, high)
-        sums = _sums(within, groups.sizes, chosen, every=every)
-        count[part] = sums[:, full]
-        there = sums[:, full] > 0
-        identity += (1 / sums[there]).sum(axis=0)
-        if published is not None and values is not None:
-            cells = np.flatnonzero(published[groups.cell_value] == values[part.start])
-            alike = _sums(
-                within[there][:, groups.cell_group[cells]],
-                groups.cell_count[cells],
-                chosen,
-                every=every,
-            )
-            attribute += (alike / sums[there]).sum(axis=0)
-    there = count > 0
+        published, values = numbered(groups.values, microdata)
+        of_cell = published[groups.cell_value]
+        boxes = Boxes(low, high, groups.sizes, groups.cell_group, of_cell, groups.cell_count)
+    times = len(groups) * (1 if every else len(chosen))
+    attacked = len(codes) if sample is None else min(sample, len(codes))
+    work = grid_work(codes, values, boxes, chosen.has)
+    on_a_grid = work <= min(attacked * times, _MOST_PAIRS)
+    room = attacked if on_a_grid else max(_FEWEST, _MOST_PAIRS // times)
+    people = drawn(np.arange(microdata.rows), room if sample is None else sample)
+    values = None if values is None else values[people]
+    covered = (
+        on_grids(codes[people], values, boxes, chosen.has)
+        if on_a_grid
+        else in_pairs(codes[people], values, boxes, chosen.has, every=every)
+    )
+    there = covered.count > 0
     who, n = people[there], max(int(there.sum()), 1)
     return Matching(
         microdata=microdata,
         who=who,
         outside=int((~there).sum()),
         drawn=None if len(people) == microdata.rows else len(people),
-        count=count[there],
-        alone=count[there] == 1,
-        identity=identity / n,
-        attribute=attribute / n,
+        count=covered.count[there],
+        alone=covered.count[there] == 1,
+        identity=covered.identity / n,
+        attribute=covered.attribute / n,
         values=None if values is None else values[there],
         shares=_of_values(groups, published, values),
     )
-
-
-def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
-    """Ranges of people who have the same value, at most so many in each; ``values`` are in
-    order.
-    """
-    ends = (
-        np.array([people])
-        if values is None
-        else np.append(np.flatnonzero(np.diff(values)) + 1, people)
-    )
-    start = 0
-    for end in ends.tolist():
-        for begin in range(start, end, most):
-            yield slice(begin, min(begin + most, end))
-        start = end
-
-
-def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
-    """On which attributes each of some persons is within each box, as bits, shape (persons,
-    boxes).
-    """
-    inside_bits = np.zeros((len(codes), len(low)), dtype=np.int64)
-    for a in range(codes.shape[1]):
-        inside = (codes[:, a, None] >= low[None, :, a]) & (codes[:, a, None] <= high[None, :, a])
-        inside_bits |= inside.astype(np.int64) << a
-    return inside_bits
-
-
-def _sums(within: Ints, weight: Ints, chosen: Subsets, *, every: bool) -> Floats:
-    """For every person and set of attributes, the weight of the boxes that hold the person on all
-    of them, shape (persons, m).
-    """
-    n, d = len(within), chosen.has.shape[1]
-    if not every:
-        return np.stack(
-            [((within & bits) == bits) @ weight.astype(np.float64) for bits in chosen.bits], axis=1
-        )
-    keys = within + (np.arange(n) << d)[:, None]
-    summed = np.bincount(
-        keys.ravel(), weights=np.broadcast_to(weight, within.shape).ravel(), minlength=n << d
-    ).reshape([n] + [2] * d)
-    for axis in range(1, d + 1):  # what is within on more attributes is within on fewer
-        without, with_it = (tuple([slice(None)] * axis + [i]) for i in (0, 1))
-        summed[without] += summed[with_it]
-    return np.asarray(summed.reshape(n, 1 << d)[:, chosen.bits], dtype=np.float64)
 
 
 def _of_values(groups: Groups, published: Ints | None, values: Ints | None) -> Floats:
