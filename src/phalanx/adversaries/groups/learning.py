@@ -77,17 +77,24 @@ def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
     """
     fit = _Fit.of(hosts)
     features = [_feature(hosts, i) for i in range(len(hosts.domains))]
-    mass = fit.law
+    mass, spare = fit.law.copy(), np.empty_like(fit.law)
     for _ in range(ROUNDS if len(mass) else 0):
-        before, mass = mass, fit.fitted(fit.law * _likelihood(fit, features, mass))
-        if np.abs(mass - before).sum() < 2 * SETTLED * fit.persons.sum():
+        fit.likelihood(features, mass, out=spare)
+        spare *= fit.law
+        fit.fit(spare)
+        mass, spare = spare, mass
+        spare -= mass
+        if np.abs(spare, out=spare).sum() < 2 * SETTLED * fit.persons.sum():
             break
     return fit.owner, fit.value, mass
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """All entries, what the law says of them, and what they must add up to."""
+    """All entries, what the law says of them, and what they must add up to.
+
+    There are millions, so that what is worked out of them is written into room that is there.
+    """
 
     owner: Ints
     """Each entry's tuple, ascending."""
@@ -97,74 +104,79 @@ class _Fit:
     """Persons of each entry, by the law."""
     starts: Ints
     """The first entry of every tuple that has any."""
+    place: Ints
+    """Which of these tuples each entry is of."""
     persons: Floats
     """The persons of each of these tuples."""
     counts: Floats
     """How often each cell's value stands in its group."""
+    scratch: Floats
+    """Room for a figure of each entry."""
+    numbers: Ints
+    """The same for two whole numbers of each, shape (2, e)."""
 
     @classmethod
     def of(cls, hosts: Hosts) -> "_Fit":
         afford(int(hosts.open.sum()))
         everything = slice(0, len(hosts.codes))
         owner, cell = hosts.entries(everything)
-        starts = np.flatnonzero(np.diff(owner, prepend=-1)).astype(np.int64)
+        first = np.diff(owner, prepend=-1) != 0
+        starts = np.flatnonzero(first).astype(np.int64)
         persons = hosts.persons.astype(np.float64)
-        law = hosts.law(everything) * persons[owner]
+        law = hosts.law(everything)
+        law = law * persons[owner]
         return cls(
             owner,
             cell,
             hosts.groups.cell_value[cell],
             law,
             starts,
+            np.cumsum(first) - 1,
             persons[owner[starts]],
             hosts.groups.cell_count.astype(np.float64),
+            np.empty_like(law),
+            np.empty((2, len(owner)), dtype=np.int64),
         )
 
-    def fitted(self, mass: Floats) -> Floats:
-        """The entries scaled until cells and tuples add up to what they must, the tuples
-        exactly.
-        """
-        mass = self._of_persons(mass)
+    def fit(self, mass: Floats) -> None:
+        """Scale the entries until cells and tuples add up to what they must, the tuples exactly."""
+        self._of_persons(mass)
         for _ in range(SWEEPS):
             of_cell = np.bincount(self.cell, weights=mass, minlength=len(self.counts))
-            mass = self._of_persons(
-                mass * (self.counts / np.where(of_cell > 0, of_cell, 1))[self.cell]
+            mass *= self._spread(self.counts / np.where(of_cell > 0, of_cell, 1), self.cell)
+            self._of_persons(mass)
+
+    def likelihood(
+        self, features: Sequence[tuple[Ints, int]], believed: Floats, *, out: Floats
+    ) -> None:
+        """Write for every entry how much more probable its sensitive value makes its tuple than the
+        table as a whole does; scaled, for each tuple.
+        """
+        values = int(self.value.max(initial=0)) + 1
+        of_value = np.bincount(self.value, weights=believed, minlength=values)
+        out[:] = 0
+        for feature, size in features:
+            key, of_feature = self.numbers
+            np.multiply(self.value, size, out=key)
+            key += np.take(feature, self.owner, out=of_feature, mode="clip")
+            mass = np.bincount(key, weights=believed, minlength=values * size)
+            mass = mass.reshape(values, size)
+            everywhere = mass.sum(axis=0) / mass.sum()
+            ratio = (mass + WEIGHT * everywhere) / (
+                (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
             )
-        return mass
+            out += self._spread(np.log(np.where(everywhere > 0, ratio, 1)).ravel(), key)
+        out -= self._spread(np.maximum.reduceat(out, self.starts), self.place)
+        np.maximum(out, _LEAST, out=out)
+        np.exp(out, out=out)
 
-    def _of_persons(self, mass: Floats) -> Floats:
-        """The entries scaled so that every tuple has its persons."""
-        return mass * self.spread(self.persons / self.of_tuples(np.add, mass))
+    def _of_persons(self, mass: Floats) -> None:
+        """Scale the entries so that every tuple has its persons."""
+        mass *= self._spread(self.persons / np.add.reduceat(mass, self.starts), self.place)
 
-    def of_tuples(self, ufunc: np.ufunc, entries: Floats) -> Floats:
-        """One figure for each tuple of all of its entries."""
-        reduced: Floats = ufunc.reduceat(entries, self.starts) if len(entries) else entries
-        return reduced
-
-    def spread(self, of_tuples: Floats) -> Floats:
-        """A figure of each tuple for every entry of it."""
-        return np.repeat(of_tuples, np.diff(self.starts, append=len(self.owner)))
-
-
-def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Floats) -> Floats:
-    """For every entry, how much more probable its sensitive value makes its tuple than the table as
-    a whole does; scaled, for each tuple.
-    """
-    values = int(fit.value.max(initial=0)) + 1
-    of_value = np.bincount(fit.value, weights=believed, minlength=values)
-    logarithm = np.zeros(len(believed))
-    for feature, size in features:
-        key = fit.value * size + feature[fit.owner]
-        mass = np.bincount(key, weights=believed, minlength=values * size).reshape(values, size)
-        everywhere = mass.sum(axis=0) / mass.sum()
-        ratio = (mass + WEIGHT * everywhere) / (
-            (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
-        )
-        logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]
-    scaled: Floats = np.exp(
-        np.maximum(logarithm - fit.spread(fit.of_tuples(np.maximum, logarithm)), _LEAST)
-    )
-    return scaled
+    def _spread(self, figures: Floats, places: Ints) -> Floats:
+        """The figure at each of some places, until the next ones are asked for."""
+        return np.take(figures, places, out=self.scratch, mode="clip")
 
 
 def _feature(hosts: Hosts, i: int) -> tuple[Ints, int]:

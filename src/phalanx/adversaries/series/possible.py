@@ -62,7 +62,9 @@ class Possible:
 
     def with_p(self, p: Floats) -> "Possible":
         """Other probabilities of the same entries, shape (e,)."""
-        return Possible(self.persons, self.values, self.key, p)
+        other = Possible(self.persons, self.values, self.key, p)
+        other.__dict__.update(person=self.person, value=self.value)
+        return other
 
     def holds(self, true: Ints) -> Bools:
         """Whether the value of each person is possible, shape (persons,); -1 is no value."""

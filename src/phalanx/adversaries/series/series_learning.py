@@ -273,21 +273,30 @@ def _fitted(fits: Sequence[_Fit], believed: Possible) -> Possible:
     """The beliefs made to fit the counts of every group of every release in turn, each person's
     adding up to 1.
     """
-    p, masses = believed.p, [fit.law for fit in fits]
+    p, masses = believed.p.copy(), [fit.law.copy() for fit in fits]
+    scratch = np.empty(max((len(fit.law) for fit in fits), default=0))
     for _ in range(SWEEPS):
-        for i, fit in enumerate(fits):
-            mass: Floats = masses[i] * _ratio(p, _of_values(fit, masses[i], p))[fit.place]
-            of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
-                np.float64
-            )
-            # anyone who has no value left in this release, as it contradicts the others, is left as
-            # they were
-            masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
-            fitted = _of_values(fit, masses[i], p)
-            total = believed.of_persons(fitted)[believed.person]
-            p = np.where(total > 0, _ratio(fitted, total), p)
-            masses[i] = np.where(total[fit.place] > 0, masses[i], fit.law)
+        for fit, mass in zip(fits, masses, strict=True):
+            of_entry = scratch[: len(mass)]
+            of_value = _ratio(p, _of_values(fit, mass, p))
+            np.multiply(mass, _spread(of_value, fit.place, of_entry), out=mass)
+            of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts))
+            wanted = _ratio(fit.counts, of_cell.astype(np.float64))
+            np.multiply(mass, _spread(wanted, fit.cell, of_entry), out=mass)
+            fitted = _of_values(fit, mass, p)
+            of_person = believed.of_persons(fitted)
+            total = of_person[believed.person]
+            np.divide(fitted, total, out=p, where=total > 0)
+            if (of_person == 0).any():
+                # anyone who has no value left in this release, as it contradicts the others, is
+                # left as they were
+                np.copyto(mass, fit.law, where=_spread(total, fit.place, of_entry) == 0)
     return believed.with_p(p)
+
+
+def _spread(figures: Floats, places: Ints, out: Floats) -> Floats:
+    """The figure at each of some places, written into ``out``: there are millions."""
+    return np.take(figures, places, out=out, mode="clip")
 
 
 def _of_values(fit: _Fit, mass: Floats, p: Floats) -> Floats:
@@ -296,7 +305,8 @@ def _of_values(fit: _Fit, mass: Floats, p: Floats) -> Floats:
 
 
 def _ratio(wanted: Floats, there: Floats) -> Floats:
-    return np.asarray(np.where(there > 0, wanted / np.where(there > 0, there, 1), 0))
+    """One by the other, 0 where the other is."""
+    return np.divide(wanted, there, out=np.zeros(len(there)), where=there > 0)
 
 
 @dataclass(frozen=True, eq=False)
