@@ -40,8 +40,6 @@ _STATEMENTS: Final = (
     ir.StaticRaise,
     ir.StaticSetItem,
 )
-
-
 _HELD: Final = (types.Array, types.ArrayIterator, types.BaseTuple)
 """Of these alone it is known here who holds them: no list or dictionary takes an array in."""
 
