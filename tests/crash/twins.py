@@ -58,8 +58,8 @@ def statement_by_statement() -> None:
 def unsealed() -> None:
     """What the ledger remembers is there to read."""
     plain = SimpleNamespace(
-        encrypt=lambda _nonce, content, _place: content,
-        decrypt=lambda _nonce, content, _place: content,
+        encrypt=lambda _nonce, content, _place: bytes(content),
+        decrypt=lambda _nonce, content, _place: bytes(content),
     )
     sealing.AESGCM = lambda _key: plain
 

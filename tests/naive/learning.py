@@ -62,7 +62,9 @@ def learned(people, hosts, groups, rounds=10, settled=0.005, sweeps=5, weight=10
                             p[g, s] *= n / there
             scale(now)
         moved = sum(
-            abs(x - old[key]) for p, old in zip(now, believed, strict=True) for key, x in p.items()
+            abs(x - by_value(old)[s])
+            for p, old in zip(now, believed, strict=True)
+            for s, x in by_value(p).items()
         )
         believed = now
         if moved < 2 * settled * sum(1 for p in now if p):

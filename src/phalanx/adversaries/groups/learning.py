@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from phalanx.adversaries.groups.hosts import Hosts
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different
 from phalanx.errors import ReleaseError
 
 ROUNDS: Final = 10
@@ -77,14 +77,13 @@ def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
     """
     fit = _Fit.of(hosts)
     features = [_feature(hosts, i) for i in range(len(hosts.domains))]
-    mass, spare = fit.law.copy(), np.empty_like(fit.law)
+    mass, believed = fit.law.copy(), fit.of_pairs(fit.law)
     for _ in range(ROUNDS if len(mass) else 0):
-        fit.likelihood(features, mass, out=spare)
-        spare *= fit.law
-        fit.fit(spare)
-        mass, spare = spare, mass
-        spare -= mass
-        if np.abs(spare, out=spare).sum() < 2 * SETTLED * fit.persons.sum():
+        before, likelihood = believed, fit.likelihood(features, believed)
+        np.multiply(fit.law, fit.spread(likelihood, fit.pair), out=mass)
+        fit.fit(mass)
+        believed = fit.of_pairs(mass)
+        if np.abs(believed - before).sum() < 2 * SETTLED * fit.persons.sum():
             break
     return fit.owner, fit.value, mass
 
@@ -93,7 +92,8 @@ def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
 class _Fit:
     """All entries, what the law says of them, and what they must add up to.
 
-    There are millions, so that what is worked out of them is written into room that is there.
+    There are millions, so that what is worked out of them is written into room that is there, and
+    what is the same in all groups is worked out once for each pair of a tuple and a value.
     """
 
     owner: Ints
@@ -110,10 +110,13 @@ class _Fit:
     """The persons of each of these tuples."""
     counts: Floats
     """How often each cell's value stands in its group."""
+    pair: Ints
+    """The pair that each entry is of."""
+    pair_owner: Ints
+    """The tuple of each pair, ascending."""
+    pair_value: Ints
     scratch: Floats
     """Room for a figure of each entry."""
-    numbers: Ints
-    """The same for two whole numbers of each, shape (2, e)."""
 
     @classmethod
     def of(cls, hosts: Hosts) -> "_Fit":
@@ -123,19 +126,30 @@ class _Fit:
         first = np.diff(owner, prepend=-1) != 0
         starts = np.flatnonzero(first).astype(np.int64)
         persons = hosts.persons.astype(np.float64)
+        value = hosts.groups.cell_value[cell]
         law = hosts.law(everything)
         law = law * persons[owner]
+        values = int(value.max(initial=0)) + 1
+        pairs, pair = different(owner * values + value)
         return cls(
             owner,
             cell,
-            hosts.groups.cell_value[cell],
+            value,
             law,
             starts,
             np.cumsum(first) - 1,
             persons[owner[starts]],
             hosts.groups.cell_count.astype(np.float64),
+            pair,
+            pairs // values,
+            pairs % values,
             np.empty_like(law),
-            np.empty((2, len(owner)), dtype=np.int64),
+        )
+
+    def of_pairs(self, mass: Floats) -> Floats:
+        """The persons of each pair, in whichever group."""
+        return np.bincount(self.pair, weights=mass, minlength=len(self.pair_value)).astype(
+            np.float64
         )
 
     def fit(self, mass: Floats) -> None:
@@ -143,38 +157,35 @@ class _Fit:
         self._of_persons(mass)
         for _ in range(SWEEPS):
             of_cell = np.bincount(self.cell, weights=mass, minlength=len(self.counts))
-            mass *= self._spread(self.counts / np.where(of_cell > 0, of_cell, 1), self.cell)
+            mass *= self.spread(self.counts / np.where(of_cell > 0, of_cell, 1), self.cell)
             self._of_persons(mass)
 
-    def likelihood(
-        self, features: Sequence[tuple[Ints, int]], believed: Floats, *, out: Floats
-    ) -> None:
-        """Write for every entry how much more probable its sensitive value makes its tuple than the
-        table as a whole does; scaled, for each tuple.
+    def likelihood(self, features: Sequence[tuple[Ints, int]], believed: Floats) -> Floats:
+        """For every pair, of which ``believed`` persons are, how much more probable the value makes
+        the tuple than the table as a whole does; scaled, for each tuple.
         """
-        values = int(self.value.max(initial=0)) + 1
-        of_value = np.bincount(self.value, weights=believed, minlength=values)
-        out[:] = 0
+        values = int(self.pair_value.max(initial=0)) + 1
+        of_value = np.bincount(self.pair_value, weights=believed, minlength=values)
+        logarithm = np.zeros(len(believed))
         for feature, size in features:
-            key, of_feature = self.numbers
-            np.multiply(self.value, size, out=key)
-            key += np.take(feature, self.owner, out=of_feature, mode="clip")
+            key = self.pair_value * size + feature[self.pair_owner]
             mass = np.bincount(key, weights=believed, minlength=values * size)
             mass = mass.reshape(values, size)
             everywhere = mass.sum(axis=0) / mass.sum()
             ratio = (mass + WEIGHT * everywhere) / (
                 (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
             )
-            out += self._spread(np.log(np.where(everywhere > 0, ratio, 1)).ravel(), key)
-        out -= self._spread(np.maximum.reduceat(out, self.starts), self.place)
-        np.maximum(out, _LEAST, out=out)
-        np.exp(out, out=out)
+            logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]
+        starts = np.flatnonzero(np.diff(self.pair_owner, prepend=-1))
+        most = np.maximum.reduceat(logarithm, starts)
+        logarithm -= np.repeat(most, np.diff(starts, append=len(logarithm)))
+        return np.asarray(np.exp(np.maximum(logarithm, _LEAST)))
 
     def _of_persons(self, mass: Floats) -> None:
         """Scale the entries so that every tuple has its persons."""
-        mass *= self._spread(self.persons / np.add.reduceat(mass, self.starts), self.place)
+        mass *= self.spread(self.persons / np.add.reduceat(mass, self.starts), self.place)
 
-    def _spread(self, figures: Floats, places: Ints) -> Floats:
+    def spread(self, figures: Floats, places: Ints) -> Floats:
         """The figure at each of some places, until the next ones are asked for."""
         return np.take(figures, places, out=self.scratch, mode="clip")
 
