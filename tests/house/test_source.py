@@ -139,6 +139,20 @@ def one_door_to_randomness(file: File) -> Iterator[str]:
             yield f"{call.lineno}: .{call.func.attr}() draws from a frame library's own generator"
 
 
+def nothing_within_calls_itself(file: File) -> Iterator[str]:
+    """A function within another that names itself refers to itself, and to all that it sees there:
+    only a search for cycles frees it, which comes late, and whole tables wait with it.
+    """
+    for outer in ast.walk(file.tree):
+        if not isinstance(outer, ast.FunctionDef):
+            continue
+        for inner in ast.walk(outer):
+            if isinstance(inner, ast.FunctionDef) and inner is not outer:
+                named = {node.id for node in ast.walk(inner) if isinstance(node, ast.Name)}
+                if inner.name in named:
+                    yield f"{inner.lineno}: {inner.name} is within {outer.name} and calls itself"
+
+
 def njit_states_its_flags(file: File) -> Iterator[str]:
     """Fastmath changes results and nogil changes what may run beside it: both are decisions, made
     in writing.
@@ -508,6 +522,11 @@ BROKEN_TWINS: list[tuple[Rule, str, str]] = [
         njit_states_its_flags,
         "kernels/a.py",
         "import numba\n@numba.njit(cache=True, nogil=True)\ndef f(x): ...",
+    ),
+    (
+        nothing_within_calls_itself,
+        "data/a.py",
+        "def f(tree):\n    def walk(n):\n        return [walk(m) for m in n]\n    return walk(tree)",
     ),
     (no_code_from_data, "data/a.py", "import pickle"),
     (no_code_from_data, "data/a.py", "from yaml import load"),

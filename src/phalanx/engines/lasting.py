@@ -151,15 +151,15 @@ class Lasting:
         Any
             Lists, texts and numbers.
         """
+        return self._cuts(self.root, attributes)
 
-        def of(region: Region) -> Any:
-            if region.below is None or region.above is None:
-                return list(self.of_cell[region.first : region.end])
-            one = attributes[region.attribute]
-            cut = [one.name, one.cut_at(region.at)]
-            return {"cut": cut, "sides": [of(region.below), of(region.above)]}
-
-        return of(self.root)
+    def _cuts(self, region: Region, attributes: Sequence[Attribute]) -> Any:
+        """The same of one region."""
+        if region.below is None or region.above is None:
+            return list(self.of_cell[region.first : region.end])
+        one, sides = attributes[region.attribute], (region.below, region.above)
+        cut = [one.name, one.cut_at(region.at)]
+        return {"cut": cut, "sides": [self._cuts(side, attributes) for side in sides]}
 
     @classmethod
     def of_json(cls, content: Any, attributes: Sequence[Attribute]) -> Self:
@@ -177,19 +177,20 @@ class Lasting:
         Self
             The parts.
         """
-        names = [one.name for one in attributes]
         of_cell: list[int] = []
+        return cls(_region(content, {one.name: one for one in attributes}, of_cell), of_cell)
 
-        def region(content: Any) -> Region:
-            if isinstance(content, list):
-                of_cell.extend(content)
-                return Region(first=len(of_cell) - len(content), ways=len(content))
-            name, cut = content["cut"]
-            attribute = names.index(name)
-            below, above = (region(side) for side in content["sides"])
-            return Region(attribute, attributes[attribute].place_of(cut), below, above)
 
-        return cls(region(content), of_cell)
+def _region(content: Any, attributes: Mapping[str, Attribute], of_cell: list[int]) -> Region:
+    """A region as it is remembered, whose cells are numbered on from those that are there, to which
+    their parts are added.
+    """
+    if isinstance(content, list):
+        of_cell.extend(content)
+        return Region(first=len(of_cell) - len(content), ways=len(content))
+    name, cut = content["cut"]
+    below, above = (_region(side, attributes, of_cell) for side in content["sides"])
+    return Region(list(attributes).index(name), attributes[name].place_of(cut), below, above)
 
 
 class Belonging:

@@ -61,7 +61,9 @@ class _Uncounted(AnalysisPass):
 
 
 def pipeline(state: Any) -> Any:
-    """Numba's steps for a function, and that one before it is written in LLVM's language."""
+    """Numba's steps for the function of a ``state``, and that one before it is written in LLVM's
+    language.
+    """
     steps = DefaultPassBuilder.define_nopython_pipeline(state)  # type: ignore[no-untyped-call]
     steps.add_pass_after(_Uncounted, IRLegalization)
     steps.finalize()

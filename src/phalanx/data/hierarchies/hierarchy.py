@@ -140,29 +140,7 @@ class Tree:
         SchemaError
             Where it is no tree.
         """
-
-        def walk(node: Any, above: list[str]) -> list[list[str]]:
-            if isinstance(node, Mapping) and node:
-                return [
-                    path for name, child in node.items() for path in walk(child, [name, *above])
-                ]
-            if not isinstance(node, Mapping | list | tuple):
-                raise SchemaError(
-                    f"the hierarchy's node {above[0]!r} holds a single value; put its leaves in a"
-                    f' list, as in {above[0]} = ["…", "…"].'
-                )
-            if any(isinstance(leaf, Mapping | list | tuple) for leaf in node):
-                raise SchemaError(
-                    f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves;"
-                    " name the inner one, as a table."
-                )
-            return (
-                [[_leaf_text(leaf), *above] for leaf in node]
-                if node or len(above) == 1
-                else [above]
-            )
-
-        return cls.of_paths(walk(tree, ["*"]))
+        return cls.of_paths(_paths(tree, ["*"]))
 
     def leaves(self, values: pl.Series) -> pl.Series:
         leaves = pl.Series(values.name, [p[0] for p in self.paths], dtype=pl.String)
@@ -182,6 +160,23 @@ class Tree:
 
     def parameters(self) -> dict[str, Any]:
         return {"kind": "tree", "paths": [list(p) for p in self.paths]}
+
+
+def _paths(node: Any, above: list[str]) -> list[list[str]]:
+    """The leaves of a node, each with what it lies in, up to the top."""
+    if isinstance(node, Mapping) and node:
+        return [path for name, child in node.items() for path in _paths(child, [name, *above])]
+    if not isinstance(node, Mapping | list | tuple):
+        raise SchemaError(
+            f"the hierarchy's node {above[0]!r} holds a single value; put its leaves in a"
+            f' list, as in {above[0]} = ["…", "…"].'
+        )
+    if any(isinstance(leaf, Mapping | list | tuple) for leaf in node):
+        raise SchemaError(
+            f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves;"
+            " name the inner one, as a table."
+        )
+    return [[_leaf_text(leaf), *above] for leaf in node] if node or len(above) == 1 else [above]
 
 
 def _without_repeated_root(path: Sequence[str]) -> tuple[str, ...]:

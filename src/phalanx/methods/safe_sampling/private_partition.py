@@ -86,19 +86,29 @@ def choose_partition(
     division = Division(axes, microdata, crowd)
     each = epsilon / depth
 
-    def divide(box: Box, rows: Ints, left: int) -> Part:
-        others = division.cuts(box)
-        if left == 0 or others == 0 or len(rows) < k:
-            return None
-        choice = PrivateChoice(each, division.sensitivity(box))
-        scores = division.scores(box, rows)
-        scores[0] += choice.head_start(others)
-        return division.divided(
-            box, rows, choice.among(scores), lambda part, among: divide(part, among, left - 1)
-        )
-
-    root = divide(tuple(whole(axis) for axis in divided), division.all_rows, depth)
+    everything = tuple(whole(axis) for axis in divided)
+    root = _divided(division, each, k, everything, division.all_rows, depth)
     return PartitionScheme(axes.axes, axes.levels, root, epsilon)
+
+
+def _divided(
+    division: "Division", epsilon: Fraction, k: int, box: Box, rows: Ints, left: int
+) -> Part:
+    """What a box with these rows is divided into, at most ``left`` times, each choice at
+    ``epsilon``.
+    """
+    others = division.cuts(box)
+    if left == 0 or others == 0 or len(rows) < k:
+        return None
+    choice = PrivateChoice(epsilon, division.sensitivity(box))
+    scores = division.scores(box, rows)
+    scores[0] += choice.head_start(others)
+    return division.divided(
+        box,
+        rows,
+        choice.among(scores),
+        lambda part, among: _divided(division, epsilon, k, part, among, left - 1),
+    )
 
 
 class Division:
