@@ -6,6 +6,7 @@ would, whatever the keys.
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,14 @@ def numbered(keys: list[int]) -> tuple[list[int], list[int]]:
 @given(KEYS)
 def test_different_keys_are_numbered_in_the_order_of_their_first_row(keys: list[int]) -> None:
     """Equal keys share a number, different keys never do, also where they fall on one slot."""
+    image, first = kernel.number(np.array(keys, dtype=np.int64))
+    assert (image.tolist(), first.tolist()) == numbered(keys)
+
+
+@pytest.mark.parametrize("largest", [7, 8, 15, 16, 17, 23, 24])
+def test_keys_that_just_have_a_table_of_their_own(largest: int) -> None:
+    """Up to so many for each row, and no more."""
+    keys = [largest, 0, largest][: 2 + largest % 2]
     image, first = kernel.number(np.array(keys, dtype=np.int64))
     assert (image.tolist(), first.tolist()) == numbered(keys)
 

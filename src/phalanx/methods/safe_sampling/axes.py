@@ -230,20 +230,14 @@ class Grid(Axis):
 
     def edges(self, level: int) -> pl.Series:
         """The ends of all cells of a level, low to high, whole numbers where all are whole."""
-        low, high = _number(self.low), _number(self.high)
-        if level == self.top:
-            ends = [low, high]
-        else:
-            width = _number(self.widths[level])
-            ends = [*(low + i * width for i in range(math.ceil((high - low) / width))), high]
-        return self._published(ends)
-
-    def _published(self, ends: list[Fraction]) -> pl.Series:
-        whole = all(_number(x).denominator == 1 for x in (self.low, self.high, *self.widths))
+        numbers = [_number(x) for x in (self.low, self.high, *self.widths)]
+        parts = math.lcm(*(x.denominator for x in numbers))
+        low, high, *widths = (int(x * parts) for x in numbers)
+        ends = [*range(low, high, high - low if level == self.top else widths[level]), high]
         plain = (
-            pl.Series([int(x) for x in ends], dtype=pl.Int64)
-            if whole
-            else pl.Series([float(x) for x in ends], dtype=pl.Float64)
+            pl.Series(ends, dtype=pl.Int64)
+            if parts == 1
+            else pl.Series([end / parts for end in ends], dtype=pl.Float64)
         )
         return plain.cast(pl.Int32).cast(pl.Date) if self.type == "date" else plain
 

@@ -11,6 +11,8 @@ import numpy as np
 from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
 
+_DENSE = 8
+"""A table of all keys may be so many times as long as the rows."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -34,30 +36,30 @@ def _slot(key: int, bits: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def number(key: Ints) -> tuple[Ints, Ints]:
-    """Number different keys in the order in which they first occur: the number of each ``key``
-    (s,), and where each first stands (g,).
-
-    Keys are put into a table of slots that is at least half empty, the next slot being tried where
-    one is taken, and grows by doubling.
+def _number_all(key: Ints, number_of: Codes, image: Ints, first: Ints) -> int:
+    """Set each row's ``image`` (s,), and where each number is ``first``, of keys for all of which
+    there is a place in ``number_of``, -1 so far; how many are different.
     """
-    bits = 12
-    slots = np.full(1 << bits, -1, dtype=np.int64)
-    image = np.empty(len(key), dtype=np.int64)
-    first = np.empty(1 << (bits - 1), dtype=np.int64)
-    g = 0
+    g = np.int32(0)
     for i in range(len(key)):
-        if 2 * g >= len(slots):
-            bits += 1
-            slots = np.full(1 << bits, -1, dtype=np.int64)
-            longer = np.empty(1 << (bits - 1), dtype=np.int64)
-            longer[:g] = first[:g]
-            first = longer
-            for old in range(g):
-                at = _slot(key[first[old]], bits)
-                while slots[at] >= 0:
-                    at = np.int64((at + 1) % len(slots))
-                slots[at] = old
+        if number_of[key[i]] < 0:
+            number_of[key[i]] = g
+            first[g] = i
+            g += np.int32(1)
+        image[i] = number_of[key[i]]
+    return int(g)
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _number_some(
+    key: Ints, begin: int, g: int, bits: int, slots: Ints, image: Ints, first: Ints
+) -> tuple[int, int]:
+    """The same of a ``key`` (s,) of any size, from row ``begin`` on, of which ``g`` were different
+    so far, until half of the ``slots``, 2^``bits``, are taken: where that was, and how many are
+    different.
+    """
+    i = begin
+    while i < len(key) and 2 * g < len(slots):
         at = _slot(key[i], bits)
         while slots[at] >= 0 and key[first[slots[at]]] != key[i]:
             at = np.int64((at + 1) % len(slots))
@@ -66,7 +68,47 @@ def number(key: Ints) -> tuple[Ints, Ints]:
             first[g] = i
             g += 1
         image[i] = slots[at]
-    return image, first[:g].copy()
+        i += 1
+    return i, g
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _put_again(key: Ints, g: int, bits: int, slots: Ints, first: Ints) -> None:
+    """Put the ``g`` different ones of a ``key`` (s,), each of which stands ``first`` somewhere, into
+    2^``bits`` empty ``slots``.
+    """
+    for number in range(g):
+        at = _slot(key[first[number]], bits)
+        while slots[at] >= 0:
+            at = np.int64((at + 1) % len(slots))
+        slots[at] = number
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def number(key: Ints) -> tuple[Ints, Ints]:
+    """Number different keys in the order in which they first occur: the number of each ``key``
+    (s,), 0 or more, and where each first stands (g,).
+
+    Where there are hardly more keys than rows, a table of all of them has their numbers. Else keys
+    are put into a table of slots that is at least half empty, the next slot being tried where one
+    is taken, and grows by doubling.
+    """
+    image, most = np.empty(len(key), dtype=np.int64), 0
+    for i in range(len(key)):
+        most = max(most, key[i] + 1)
+    if most <= _DENSE * len(key):
+        first = np.empty(min(len(key), most), dtype=np.int64)
+        g = _number_all(key, np.full(most, -1, dtype=np.int32), image, first)
+        return image, first[:g].copy()
+    bits, done, g = 12, 0, 0
+    first = np.empty(len(key), dtype=np.int64)
+    while True:
+        slots = np.full(1 << bits, -1, dtype=np.int64)
+        _put_again(key, g, bits, slots, first)
+        done, g = _number_some(key, done, g, bits, slots, image, first)
+        if done == len(key):
+            return image, first[:g].copy()
+        bits += 1
 
 
 @njit(cache=True, nogil=True, fastmath=False)
