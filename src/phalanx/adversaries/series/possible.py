@@ -63,7 +63,7 @@ class Possible:
     def with_p(self, p: Floats) -> "Possible":
         """Other probabilities of the same entries, shape (e,)."""
         other = Possible(self.persons, self.values, self.key, p)
-        other.__dict__.update(person=self.person, value=self.value)
+        other.__dict__.update(person=self.person, value=self.value)  # as they were worked out
         return other
 
     def holds(self, true: Ints) -> Bools:
