@@ -99,7 +99,8 @@ class Linkage:
     and over what the adversary may use, exactly: every set of attributes is gone through, and
     weighed by ``p_match``. With more than ten quasi-identifiers about ``subsets`` sets are drawn,
     so many of each size. ``sample`` persons are drawn if it is given, and fewer than all where a
-    generalized release leaves too many pairs of a person and a group. Both are said.
+    generalized release leaves too many pairs of a person and a group, and its attributes too many
+    combinations of values to count boxes on. Both are said.
 
     Needs ``evidence.microdata``, and of a perturbed release who was published in which row
     (``evidence.rows`` or ``evidence.groups``). Of other releases a person who matches no record on

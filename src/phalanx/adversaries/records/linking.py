@@ -33,7 +33,7 @@ _TABLE: Final = 4
 """Up to so many numbers per key are looked up in a table; more are sorted."""
 _MOST_PAIRS: Final = 1 << 30
 """So many pairs of a person and a group are compared (once for every set of attributes that was
-drawn); where there are more, persons are drawn.
+drawn), or fields of grids gone through; where there are more, persons are drawn.
 """
 _FEWEST: Final = 200
 """At least so many persons are drawn."""
