@@ -87,21 +87,20 @@ def _put_again(key: Ints, g: int, bits: int, slots: Ints, first: Ints) -> None:
 @njit(cache=True, nogil=True, fastmath=False)
 def number(key: Ints) -> tuple[Ints, Ints]:
     """Number different keys in the order in which they first occur: the number of each ``key``
-    (s,), 0 or more, and where each first stands (g,).
+    (s,), and where each first stands (g,).
 
     Where there are hardly more keys than rows, a table of all of them has their numbers. Else keys
     are put into a table of slots that is at least half empty, the next slot being tried where one
     is taken, and grows by doubling.
     """
-    image, most = np.empty(len(key), dtype=np.int64), 0
+    image, first = np.empty(len(key), dtype=np.int64), np.empty(len(key), dtype=np.int64)
+    least, most = np.int64(0), np.int64(-1)
     for i in range(len(key)):
-        most = max(most, key[i] + 1)
-    if most <= _DENSE * len(key):
-        first = np.empty(min(len(key), most), dtype=np.int64)
-        g = _number_all(key, np.full(most, -1, dtype=np.int32), image, first)
+        least, most = min(least, key[i]), max(most, key[i])
+    if least == 0 and most < _DENSE * len(key):
+        g = _number_all(key, np.full(most + 1, -1, dtype=np.int32), image, first)
         return image, first[:g].copy()
     bits, done, g = 12, 0, 0
-    first = np.empty(len(key), dtype=np.int64)
     while True:
         slots = np.full(1 << bits, -1, dtype=np.int64)
         _put_again(key, g, bits, slots, first)
