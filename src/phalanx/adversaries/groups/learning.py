@@ -76,11 +76,12 @@ def believed(hosts: Hosts) -> tuple[Ints, Ints, Floats]:
     is believed; one for each group that may host the tuple.
     """
     fit = _Fit.of(hosts)
-    features = [_feature(hosts, i) for i in range(len(hosts.domains))]
+    of_pairs = fit.pair_owner, fit.pair_value
+    features = [Feature.of(*of_pairs, *_feature(hosts, i)) for i in range(len(hosts.domains))]
     mass, believed = fit.law.copy(), fit.of_pairs(fit.law)
     for _ in range(ROUNDS if len(mass) else 0):
-        before, likelihood = believed, fit.likelihood(features, believed)
-        np.multiply(fit.law, fit.spread(likelihood, fit.pair), out=mass)
+        before, likely = believed, likelihood(features, *of_pairs, believed)
+        np.multiply(fit.law, fit.spread(likely, fit.pair), out=mass)
         fit.fit(mass)
         believed = fit.of_pairs(mass)
         if np.abs(believed - before).sum() < 2 * SETTLED * fit.persons.sum():
@@ -160,27 +161,6 @@ class _Fit:
             mass *= self.spread(self.counts / np.where(of_cell > 0, of_cell, 1), self.cell)
             self._of_persons(mass)
 
-    def likelihood(self, features: Sequence[tuple[Ints, int]], believed: Floats) -> Floats:
-        """For every pair, of which ``believed`` persons are, how much more probable the value makes
-        the tuple than the table as a whole does; scaled, for each tuple.
-        """
-        values = int(self.pair_value.max(initial=0)) + 1
-        of_value = np.bincount(self.pair_value, weights=believed, minlength=values)
-        logarithm = np.zeros(len(believed))
-        for feature, size in features:
-            key = self.pair_value * size + feature[self.pair_owner]
-            mass = np.bincount(key, weights=believed, minlength=values * size)
-            mass = mass.reshape(values, size)
-            everywhere = mass.sum(axis=0) / mass.sum()
-            ratio = (mass + WEIGHT * everywhere) / (
-                (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
-            )
-            logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]
-        starts = np.flatnonzero(np.diff(self.pair_owner, prepend=-1))
-        most = np.maximum.reduceat(logarithm, starts)
-        logarithm -= np.repeat(most, np.diff(starts, append=len(logarithm)))
-        return np.asarray(np.exp(np.maximum(logarithm, _LEAST)))
-
     def _of_persons(self, mass: Floats) -> None:
         """Scale the entries so that every tuple has its persons."""
         mass *= self.spread(self.persons / np.add.reduceat(mass, self.starts), self.place)
@@ -188,6 +168,52 @@ class _Fit:
     def spread(self, figures: Floats, places: Ints) -> Floats:
         """The figure at each of some places, until the next ones are asked for."""
         return np.take(figures, places, out=self.scratch, mode="clip")
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A quasi-identifier beside the sensitive value, of all pairs of an owner, a tuple or a person,
+    and a value that it may have: the combinations that occur.
+    """
+
+    size: int
+    """How many values the quasi-identifier has."""
+    place: Ints
+    """The combination of each pair."""
+    feature: Ints
+    """The value of the quasi-identifier of each combination."""
+    value: Ints
+    """The sensitive value of each combination."""
+
+    @classmethod
+    def of(cls, owner: Ints, value: Ints, feature: Ints, size: int) -> "Feature":
+        """That of each pair's ``owner`` and ``value``; ``feature``: the owners' own values, of
+        ``size`` ones.
+        """
+        values = int(value.max(initial=0)) + 1
+        combined, place = different(feature[owner] * values + value)
+        return cls(size, place, combined // values, combined % values)
+
+
+def likelihood(features: Sequence[Feature], owner: Ints, value: Ints, believed: Floats) -> Floats:
+    """How much more probable the ``value`` of each pair makes the quasi-identifiers of its
+    ``owner``, ascending, than the table as a whole does; scaled, for each owner. ``believed``: of
+    how many persons each pair is.
+    """
+    of_value = np.bincount(value, weights=believed)
+    logarithm = np.zeros(len(believed))
+    for one in features:
+        mass = np.bincount(one.place, weights=believed, minlength=len(one.value))
+        shares = np.bincount(one.feature, weights=mass, minlength=one.size) / mass.sum()
+        everywhere = shares[one.feature]
+        ratio = (mass + WEIGHT * everywhere) / (
+            (of_value[one.value] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
+        )
+        logarithm += np.log(np.where(everywhere > 0, ratio, 1))[one.place]
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    most = np.maximum.reduceat(logarithm, starts) if len(starts) else logarithm
+    logarithm -= np.repeat(most, np.diff(starts, append=len(logarithm)))
+    return np.asarray(np.exp(np.maximum(logarithm, _LEAST)))
 
 
 def _feature(hosts: Hosts, i: int) -> tuple[Ints, int]:

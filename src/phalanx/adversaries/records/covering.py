@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from phalanx.adversaries.records.rows import bits_of
 from phalanx.arrays import Bools, Floats, Ints
 
 _AT_ONCE: Final = 1 << 20
@@ -124,7 +125,7 @@ def in_pairs(
     count = np.zeros(n, dtype=np.int64)
     identity, attribute = np.zeros(len(sets)), np.zeros(len(sets))
     full = int(sets.all(axis=1).argmax())
-    chosen = sets @ (1 << np.arange(d, dtype=np.int64))
+    chosen = bits_of(sets)
     most = max(1, _AT_ONCE // max(len(boxes.sizes), len(sets)))
     for part in _parts(of_value, n, most):
         within = _within(codes[order[part]], boxes.low, boxes.high)

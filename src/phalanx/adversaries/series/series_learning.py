@@ -5,7 +5,7 @@ persons who keep theirs (after Kifer, SIGMOD 2009).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,19 +17,17 @@ from phalanx.adversaries.groups.learning import (
     ROUNDS,
     SETTLED,
     SWEEPS,
-    WEIGHT,
+    Feature,
+    likelihood,
 )
 from phalanx.adversaries.groups.learning import believed as believed_alone
 from phalanx.adversaries.series.possible import Possible
 from phalanx.adversaries.series.sightings import Sighting, Sightings
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Floats, Ints, different, places_in
+from phalanx.arrays import Floats, Ints, places_in
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-_LEAST: Final = -500.0
-"""Nothing is less probable than exp of this beside the most probable."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,9 +235,11 @@ def _believed(seen: Sightings, by_law: Possible) -> Possible:
     """What is learned from all releases, in rounds, of the values that the law leaves."""
     believed = by_law
     fits = [_Fit.of(sighting, by_law) for sighting in seen.each]
-    features = [_Feature.of(by_law, *feature) for feature in _features(seen)]
+    of_pairs = by_law.person, by_law.value
+    features = [Feature.of(*of_pairs, *feature) for feature in _features(seen)]
     for _ in range(ROUNDS if len(seen.persons) else 0):
-        likely = by_law.with_p(by_law.p * _likelihood(features, believed)).scaled()
+        p = by_law.p * likelihood(features, *of_pairs, believed.p)
+        likely = by_law.with_p(p).scaled()
         before, believed = believed, _fitted(fits, likely)
         if np.abs(believed.p - before.p).sum() < 2 * SETTLED * len(seen.persons):
             break
@@ -307,46 +307,6 @@ def _of_values(fit: _Fit, mass: Floats, p: Floats) -> Floats:
 def _ratio(wanted: Floats, there: Floats) -> Floats:
     """One by the other, 0 where the other is."""
     return np.divide(wanted, there, out=np.zeros(len(there)), where=there > 0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Feature:
-    """A quasi-identifier beside the sensitive value, of all that is possible: the pairs that
-    occur.
-    """
-
-    size: int
-    place: Ints
-    """The pair of each entry."""
-    feature: Ints
-    """The value of the quasi-identifier of each pair."""
-    value: Ints
-    """The sensitive value of each pair."""
-
-    @classmethod
-    def of(cls, possible: Possible, feature: Ints, size: int) -> "_Feature":
-        pair, place = different(feature[possible.person] * possible.values + possible.value)
-        return cls(size, place, pair // possible.values, pair % possible.values)
-
-
-def _likelihood(features: Sequence[_Feature], believed: Possible) -> Floats:
-    """How much more probable every possible value makes each person's quasi-identifiers than the
-    table as a whole does; scaled, for each person.
-    """
-    of_value = np.bincount(believed.value, weights=believed.p, minlength=believed.values)
-    logarithm = np.zeros(len(believed.p))
-    for one in features:
-        mass = np.bincount(one.place, weights=believed.p, minlength=len(one.value))
-        shares = np.bincount(one.feature, weights=mass, minlength=one.size) / mass.sum()
-        everywhere = shares[one.feature]
-        ratio = (mass + WEIGHT * everywhere) / (
-            (of_value[one.value] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
-        )
-        logarithm += np.log(np.where(everywhere > 0, ratio, 1))[one.place]
-    starts = np.flatnonzero(np.diff(believed.person, prepend=-1))
-    most = np.maximum.reduceat(logarithm, starts) if len(starts) else logarithm
-    most = np.repeat(most, np.diff(starts, append=len(logarithm)))
-    return np.asarray(np.exp(np.clip(logarithm - most, _LEAST, 0)))
 
 
 def _features(seen: Sightings) -> Iterator[tuple[Ints, int]]:
