@@ -291,6 +291,27 @@ def test_too_many_pairs_of_person_and_group(monkeypatch):
     assert some.attribute_interval[0] < everybody.attribute < some.attribute_interval[1]
 
 
+def test_some_persons_of_a_generalized_release(monkeypatch):
+    """As many as are asked for, the same whether boxes are counted on a grid or in pairs."""
+    rows, stream = np.arange(2000), Randomness.seeded(1).stream("boxes")
+    microdata = people([(i % 7, "xy"[i % 2], "m", "stu"[i % 3]) for i in rows])
+    form, _ = generalize(microdata, rows, rows % 14 // 2 + 7 * (rows // 500), stream)
+    release, evidence = of_form(form), Evidence(microdata={1: microdata})
+    ways = []
+    monkeypatch.setattr(
+        linking, "on_grids", lambda *given: ways.append(given) or covering.on_grids(*given)
+    )
+    on_grids = Linkage(sample=900).attack([release], evidence)
+    monkeypatch.setattr(covering, "_GRID", 0)
+    in_pairs = Linkage(sample=900).attack([release], evidence)
+
+    assert len(ways) == 1
+    assert (on_grids.persons, on_grids.sample) == (in_pairs.persons, in_pairs.sample) == (900, 900)
+    assert on_grids.identity == pytest.approx(in_pairs.identity)
+    assert on_grids.attribute == pytest.approx(in_pairs.attribute)
+    assert on_grids.per_person.equals(in_pairs.per_person)
+
+
 def test_parts_say_what_the_whole_says(monkeypatch):
     """Persons who are gone through one by one are attacked as all at once."""
     monkeypatch.setattr(covering, "_GRID", 0)
