@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The slow, obvious Mondrian: lists, fractions, recursion. Shares no code with the kernel.
 
-A row is a tuple of codes; ``places[a][code]`` is where a code lies in [0, 1]; a principle says of a
+A row is a tuple of codes; ``places[a][code]`` is where a code lies, a whole number; a principle says of a
 list of sensitive values whether they may stand together as a group.
 """
 
@@ -15,9 +15,14 @@ import numpy as np
 Principle = Callable[[list[int]], bool]
 
 
+def whole(places: Sequence[Sequence[float]]) -> list[list[int]]:
+    """Places in [0, 1] as whole numbers, rounded, of which widths are added up exactly."""
+    return [[round(place * (2**30 // len(places))) for place in line] for line in places]
+
+
 def groups_of(
     rows: Sequence[tuple[int, ...]],
-    places: Sequence[Sequence[float]],
+    places: Sequence[Sequence[int]],
     sensitive: Sequence[int],
     principle: Principle,
     *,

@@ -18,7 +18,7 @@ from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.kernels.rule import of_size
 from phalanx.methods.mondrian.kernels import cuts as kernel
-from phalanx.methods.mondrian.kernels import cutting
+from phalanx.methods.mondrian.kernels import cutting, narrow_cuts
 from phalanx.methods.mondrian.kernels.cutting import STRICT
 from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
 from phalanx.methods.mondrian.method import Mondrian, groups_of, partition, table_of
@@ -52,6 +52,10 @@ def quasi_columns(rows: list[tuple[int, ...]], values: list[list[int]]) -> list[
         Column(np.array([row[a] for row in rows], dtype=np.int32), Domain("numeric", pl.Series(v)))
         for a, v in enumerate(values)
     ]
+
+
+def places_of(rows: list[tuple[int, ...]], values: list[list[int]]) -> list[list[int]]:
+    return naive.whole([c.domain.normalised.tolist() for c in quasi_columns(rows, values)])
 
 
 def sensitive_column(codes: list[int]) -> Column:
@@ -133,7 +137,7 @@ def test_k_groups_are_those_of_the_twin(cuts: str, cut_at: str, table: Any, k: i
     rows, values, _ = table
     if len(rows) < k:
         return
-    places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
+    places = places_of(rows, values)
     least = k if cut_at == "least-width" else None
     expected = naive.groups_of(
         rows, places, [0] * len(rows), naive.at_least(k), relaxed=cuts == "relaxed", least=least
@@ -141,23 +145,42 @@ def test_k_groups_are_those_of_the_twin(cuts: str, cut_at: str, table: Any, k: i
     assert sets(cut(Mondrian(k=k, cuts=cuts, cut_at=cut_at), rows, values, None)) == sets(expected)
 
 
-@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
-@given(st.integers(1, 3), st.integers(4, 16), st.integers(17, 36), st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
-def test_groups_of_few_rows_with_many_attributes_are_those_of_the_twin(
-    cuts: Any, k: int, n: int, d: int, seed: int
-) -> None:
-    """Nodes with fewer rows than attributes, as large households are, are compared row by row; some
-    attributes are one value in all of a node.
-    """
+def with_many_attributes(n: int, d: int, seed: int) -> tuple[list[tuple[int, ...]], Any]:
+    """Rows of codes and the values behind them; some attributes are one value in all of a node."""
     rng = np.random.default_rng(seed)
     values = [sorted(rng.choice(60, rng.integers(1, 9), replace=False).tolist()) for _ in range(d)]
-    rows = [tuple(int(rng.integers(0, len(v))) for v in values) for _ in range(n)]
-    places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
+    return [tuple(int(rng.integers(0, len(v))) for v in values) for _ in range(n)], values
+
+
+@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
+@given(st.integers(1, 3), st.integers(4, 24), st.integers(6, 20), st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_groups_of_rows_with_many_attributes_are_those_of_the_twin(
+    cuts: Any, k: int, n: int, d: int, seed: int
+) -> None:
+    """Attributes that are many are compared side by side, until all others are as wide as ever."""
+    rows, values = with_many_attributes(n, d, seed)
+    places = places_of(rows, values)
     expected = naive.groups_of(
         rows, places, [0] * n, naive.at_least(k), relaxed=cuts == "relaxed", least=k
     )
     assert sets(cut(Mondrian(k=k, cuts=cuts), rows, values, None)) == sets(expected)
+
+
+@pytest.mark.parametrize("room", [{"_SIDE_BY_SIDE": 100}, {"_LAID_OUT": 150}], ids=str)
+@given(st.integers(20, 60), st.integers(5, 8), st.integers(0, 2**32 - 1))
+@settings(max_examples=10, deadline=None)
+def test_groups_are_the_same_however_attributes_are_looked_at(
+    room: dict[str, int], n: int, d: int, seed: int
+) -> None:
+    """One by one, or side by side where there is room: widths add up to the same in any order."""
+    rows, values = with_many_attributes(n, d, seed)
+    expected = cut(Mondrian(k=2), rows, values, None)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        uncompiled(monkeypatch, kernel, cutting, narrow_cuts)
+        for name, size in room.items():
+            monkeypatch.setattr(narrow_cuts, name, size)
+        assert cut(Mondrian(k=2), rows, values, None) == expected
 
 
 @pytest.mark.parametrize("cuts", ["strict", "relaxed"])
@@ -169,7 +192,7 @@ def test_nodes_too_large_to_be_looked_at_are_cut_at_medians(cuts: Any) -> None:
         (int(a), int(b))
         for a, b in zip(rng.integers(0, 3, 600), rng.integers(0, len(values[1]), 600), strict=True)
     ]
-    places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
+    places = places_of(rows, values)
     found = sets(cut(Mondrian(k=2, cuts=cuts), rows, values, None))
     relaxed = cuts == "relaxed"
     assert found == sets(
@@ -237,7 +260,7 @@ def test_groups_under_every_principle_are_those_of_the_twin(
     both: Principle = lambda group: len(group) >= k and principle(group)  # noqa: E731
     if not both(sensitive):
         return
-    places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
+    places = places_of(rows, values)
     least = max(k, math.ceil(Fraction(parameters.get("l", 1)))) if cut_at == "least-width" else None
     expected = naive.groups_of(
         rows, places, sensitive, both, relaxed=cuts == "relaxed", least=least
@@ -315,7 +338,7 @@ def test_equal_rows_are_one_group_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     """
     million = Column(np.zeros(1_000_000, dtype=np.int32), Domain("numeric", pl.Series([5])))
     assert partition(Mondrian(k=2), [million] * 6, None).max() == 0
-    uncompiled(monkeypatch, kernel, cutting)
+    uncompiled(monkeypatch, kernel, cutting, narrow_cuts)
 
     def work(rows: int) -> int:
         column = Column(np.zeros(rows, dtype=np.int32), Domain("numeric", pl.Series([5])))

@@ -83,7 +83,7 @@ def test_every_column_value_has_k_rows(rows, k):
         tuples = [tuple(int(column.codes[i]) for column in columns) for i in range(len(rows))]
         slow = naive.groups_of(
             tuples,
-            [column.domain.normalised.tolist() for column in columns],
+            naive.whole([column.domain.normalised.tolist() for column in columns]),
             [0] * len(rows),
             naive.at_least(k),
         )

@@ -27,12 +27,12 @@ from phalanx.methods.slicing.kernels.halves import Cells, keeps
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of attributes' codes, where a code lies in [0, 1], each row's value in every column, and
+    """Rows of attributes' codes, where a code lies, each row's value in every column, and
     its sensitive value.
     """
 
     rows: list[tuple[int, ...]]
-    places: list[list[float]]
+    places: list[list[int]]
     values: list[tuple[int, ...]]
     sensitive: list[int]
 
@@ -71,7 +71,7 @@ def tables(draw: st.DrawFn, most: int = 30, values: int = 4) -> Table:
     """
     d = draw(st.integers(1, 4))
     sizes = [draw(st.integers(1, 5)) for _ in range(d)]
-    places = [[i / max(1, size - 1) for i in range(size)] for size in sizes]
+    places = mondrian.whole([[i / max(1, size - 1) for i in range(size)] for size in sizes])
     n = draw(st.integers(1, most))
     rows = [tuple(draw(st.integers(0, size - 1)) for size in sizes) for _ in range(n)]
     c = draw(st.integers(1, 4))
@@ -100,7 +100,7 @@ def generated(seed: int, n: int = 24) -> Table:
         zip(numbered([row[:2] for row in rows]), numbered([row[2] for row in rows]), strict=True)
     )
     return Table(
-        rows, [[0.0, 0.5, 1.0], [0.0, 0.5, 1.0], [0.0, 1.0]], values, rng.integers(0, 3, n).tolist()
+        rows, [[0, 50, 100], [0, 50, 100], [0, 100]], values, rng.integers(0, 3, n).tolist()
     )
 
 
@@ -579,7 +579,7 @@ def test_weights_too_small_for_floating_point_decline() -> None:
     """
     n, c = 2000, 110
     half = [int(i >= n // 2) for i in range(n)]
-    table = Table([(h,) for h in half], [[0.0, 1.0]], [(*([i] * c), 0) for i in range(n)], half)
+    table = Table([(h,) for h in half], [[0, 1]], [(*([i] * c), 0) for i in range(n)], half)
     buckets, _ = exact(table, rule(n, l=Fraction(2)))
     assert len(buckets) == 1
 
@@ -611,7 +611,7 @@ def test_few_rows(n: int, relaxed: Relaxed) -> None:
     promise goes.
     """
     for c in (1, 2):
-        alike = Table([(0,)] * n, [[0.0]], [(0,) * c] * n, list(range(n)))
+        alike = Table([(0,)] * n, [[0]], [(0,) * c] * n, list(range(n)))
         assert (
             len(exact(alike, rule(n, relaxed=relaxed))[0])
             == len(local(alike, rule(n, relaxed=relaxed)))

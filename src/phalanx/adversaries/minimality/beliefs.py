@@ -63,7 +63,8 @@ class Replay:
                 "the groups have other numbers of persons than the original table has in them;"
                 " check that it is the table that was published."
             )
-        positions = [domain.normalised for domain in hosts.domains]
+        longest = 2**30 // len(hosts.domains)  # as the method rounds them
+        positions = [np.rint(domain.normalised * longest) for domain in hosts.domains]
         replay = cls(
             hosts,
             microdata,

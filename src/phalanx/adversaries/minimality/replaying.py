@@ -38,7 +38,7 @@ class Persons:
     codes: npt.NDArray[np.int32]
     """Shape (u, attributes)."""
     positions: Sequence[Floats]
-    """Per attribute where each code is, from 0 to 1."""
+    """Per attribute where each code is: whole numbers, on a line of 2**30 // attributes."""
     count: Ints
     """How many persons have each tuple, shape (u,)."""
     cell: Ints

@@ -49,8 +49,10 @@ CutAt = Literal["least-width", "median"]
 
 _GRAIN: Final = 16
 """A node of less than this part of the table is one thread's work."""
-_ALONE: Final = 50_000
-"""Below this many rows threads cost more than they save."""
+_ALONE: Final = 150_000
+"""Below this many codes of rows threads cost more than they save."""
+_LONGEST: Final = 2**30
+"""How long the lines of all attributes are together, on which their values have whole places."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +347,7 @@ def partition(
 
     ``of`` names the sensitive attribute in errors; ``cutter`` makes the cuts, if not the kernel of
     Mondrian, which has its last five arguments; ``places``: where each attribute's values are, if
-    not from 0 to 1 on a line. The number of threads has no influence on the groups.
+    not on a line of their own. The number of threads has no influence on the groups.
     """
     n = len(quasi[0].codes)
     asked = method.requirement.on(n, sensitive)
@@ -356,16 +358,16 @@ def partition(
     narrow = method.cut_at != "median"
     how = STRICT if method.cuts != "relaxed" else EITHER if narrow else RELAXED
     mondrian = partial(kernel.cut, how, LOOKED_AT if narrow else 0)
-    _cut(partial(cutter or mondrian, table, asked.rule), 0, n)
+    _cut(partial(cutter or mondrian, table, asked.rule), 0, n, len(quasi))
     return groups_of(table)
 
 
-def _cut(cut: Callable[[int, int, int], Ints], first: int, end: int) -> None:
-    """Cut the rows ``first .. end-1`` by a kernel that takes both and a grain, on all threads where
-    that pays.
+def _cut(cut: Callable[[int, int, int], Ints], first: int, end: int, d: int) -> None:
+    """Cut the rows ``first .. end-1`` by ``d`` attributes with a kernel that takes both and a grain,
+    on all threads where that pays.
     """
     n = end - first
-    if n < _ALONE or threads() == 1:
+    if n * d < _ALONE or threads() == 1:
         cut(first, end, 0)
     else:
         on_all(lambda part: cut(int(part[0]), int(part[1]), 0), cut(first, end, n // _GRAIN))
@@ -391,7 +393,7 @@ def partition_again(
             now.append(one)
             continue
         first = end - len(part)
-        _cut(partial(cut, rule), first, end)
+        _cut(partial(cut, rule), first, end, len(quasi))
         starts = first + np.flatnonzero(table.begins[first:end])
         least, greatest = (
             by.reduceat(table.codes[:, first:end], starts - first, axis=1).T
@@ -412,12 +414,18 @@ def table_of(
     return Table(
         codes,
         np.arange(n, dtype=np.int32),
-        np.concatenate(
-            [column.domain.normalised for column in quasi] if places is None else list(places)
-        ),
+        np.concatenate(whole_places(quasi) if places is None else list(places)),
         np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
     )
+
+
+def whole_places(quasi: Sequence[Column]) -> list[Floats]:
+    """Where each attribute's values are on a line of its own: whole numbers, so that widths add up
+    to the same in any order.
+    """
+    longest = _LONGEST // len(quasi)
+    return [np.rint(column.domain.normalised * longest) for column in quasi]
 
 
 def groups_of(table: Table) -> Ints:

@@ -134,7 +134,7 @@ def cut(
     """
     sides = sides_of(rule)
     most = min(compared * rule.k, end - first)
-    at = room(most, len(table.offsets) - 1)
+    at = room(most, table)
     nodes: Nodes = nodes_of(table, first, end, how, rule.k, grain)
     while True:
         start, stop = next_node(table, nodes, rule.k)

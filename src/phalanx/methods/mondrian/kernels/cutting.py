@@ -49,7 +49,9 @@ class Table(NamedTuple):
     rows: Codes
     """Shape (n,): their numbers."""
     positions: Floats
-    """Each code's place in [0, 1], attribute ``a`` from ``offsets[a]`` on."""
+    """Each code's place, attribute ``a`` from ``offsets[a]`` on; of Mondrian's own cuts whole
+    numbers, so that widths add up to the same in any order.
+    """
     offsets: Ints
     """Shape (d + 1,)."""
     begins: Bools

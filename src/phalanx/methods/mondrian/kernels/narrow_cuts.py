@@ -4,7 +4,8 @@
 A part costs its size times its width, the sum over the attributes. Parts that are cut further end
 narrower, the larger they are: with d attributes, a size counts by the power 1 - 1 / (2d). The
 power 1 is right for parts that stay groups. From 1 + log2(1 - 1 / (2d)) on downward an even cut
-of a cube costs more than none, and a few rows after the other are cut off.
+of a cube costs more than none, and a few rows after the other are cut off. Places are whole
+numbers: each attribute's line is 2**30 // d long, rounded to the nearest.
 
 Source: our own; of the family of the surface area heuristic (MacDonald, Booth, "Heuristics for
 ray tracing using space subdivision", 1990).
@@ -13,7 +14,6 @@ ray tracing using space subdivision", 1990).
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
@@ -22,8 +22,10 @@ from phalanx.methods.mondrian.kernels.cutting import Cut, Nodes, Table, sort
 LOOKED_AT: Final = 256
 """All cuts of a node that has room for so many groups are compared. Larger ones are cut at medians,
 so that the time does not grow with the square of the rows where cuts are uneven."""
-_AT_A_TIME: Final = 16
-"""So many attributes of a row are looked at before those of the next one."""
+_SIDE_BY_SIDE: Final = 6
+"""From so many attributes on, all of a row are looked at before those of the next one."""
+_LAID_OUT: Final = 1 << 20
+"""So many places at most are written row by row, since memory that is far away is slow."""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -33,17 +35,21 @@ class Room(NamedTuple):
 
     weight: Floats
     """Shape (r + 1,): what so many rows count."""
+    positions: Codes
+    """The table's, as whole numbers of 32 bits."""
     order: Codes
     """Shape (r,): the places of a node by one attribute."""
-    left: Floats
+    backwards: Codes
+    """Shape (r,): the same, the last one first."""
+    left: Codes
     """Shape (r,): the width of the rows up to each place of the order."""
-    right: Floats
-    """Shape (r,): the width of the rows behind it."""
-    places: npt.NDArray[np.uint32]
-    """Shape (r, but at most d, times d): of few rows one after another, on each attribute."""
-    least: npt.NDArray[np.uint32]
-    """Of each of a few attributes, the first place among the first rows, and among the last."""
-    most: npt.NDArray[np.uint32]
+    right: Codes
+    """Shape (r,): the same of the order backwards."""
+    places: Codes
+    """Rows one after another, on each attribute."""
+    least: Codes
+    """Shape (d,): the first place among some rows."""
+    most: Codes
     last: Ints
     """Shape (d,): the last code that goes left by each attribute's best cut."""
     size: Ints
@@ -55,16 +61,19 @@ class Room(NamedTuple):
 
 
 @_kernel
-def room(rows: int, d: int) -> Room:
-    """Room for nodes of at most ``rows`` rows with ``d`` attributes."""
+def room(rows: int, table: Table) -> Room:
+    """Room for nodes of at most ``rows`` rows of a ``table``."""
+    d = len(table.offsets) - 1
     return Room(
         (np.arange(rows + 1) ** (1 - 1 / (2 * d))).astype(np.float64),
+        table.positions.astype(np.int32),
         np.empty(rows, np.int32),
-        np.empty(rows, np.float64),
-        np.empty(rows, np.float64),
-        np.empty(min(rows, d) * d, np.uint32),
-        np.empty((2, _AT_A_TIME), np.uint32),
-        np.empty((2, _AT_A_TIME), np.uint32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(min(rows * d, _LAID_OUT) if d >= _SIDE_BY_SIDE else 0, np.int32),
+        np.empty(d, np.int32),
+        np.empty(d, np.int32),
         np.empty(d, np.int64),
         np.empty(d, np.int64),
         np.empty(d, np.int64),
@@ -73,84 +82,68 @@ def room(rows: int, d: int) -> Room:
 
 
 @_kernel
-def _widen(
-    column: Codes, order: Codes, low: int, high: int, place: Floats, left: Floats, right: Floats
-) -> None:
-    """Add the widths on one attribute, up to each place of the ``order`` and behind it.
-
-    ``left`` (n,) and ``right`` (n,) are added to, without the last of ``right``.
+def _widen(column: Codes, order: Codes, low: int, high: int, place: Codes, width: Codes) -> None:
+    """Add the ``width`` (n,) on one attribute of the rows up to each place of the ``order``.
 
     ``column``: a node's codes, from ``low`` to ``high``, which lie at ``place``.
     """
     n, full = len(order), place[high] - place[low]
     lo = hi = column[order[0]]
     i = 0
-    while i < n - 1:
+    while i < n:
         v = column[order[i]]
         lo, hi = min(lo, v), max(hi, v)
         if hi - lo == high - low:
             break
-        left[i] += place[hi] - place[lo]
+        width[i] += place[hi] - place[lo]
         i += 1
     for behind in range(i, n):
-        left[behind] += full
-    lo = hi = column[order[n - 1]]
-    i = n - 1
-    while i > 0:
-        v = column[order[i]]
-        lo, hi = min(lo, v), max(hi, v)
-        if hi - lo == high - low:
-            break
-        right[i - 1] += place[hi] - place[lo]
-        i -= 1
-    for before in range(i):
-        right[before] += full
+        width[behind] += full
 
 
 @_kernel
-def _lay_out(table: Table, nodes: Nodes, start: int, stop: int, at: Room) -> int:
-    """Write the rows of a node one after another, as places of their codes in
-    ``table.positions``; how many attributes they differ on, which alone are written.
+def _lay_out(table: Table, nodes: Nodes, start: int, stop: int, at: Room) -> tuple[int, int]:
+    """Write the rows of a node one after another, on the attributes on which they differ; how many
+    these are, and how wide all rows are. The former is 0 where there are few, or no room for the
+    rows.
     """
     d, n = len(table.offsets) - 1, stop - start
-    wide = 0
+    wide, full, e = 0, 0, 0
     for b in range(d):
         wide += nodes.low[b] < nodes.high[b]
-    e = 0
+        place = at.positions[table.offsets[b] :]
+        full += place[nodes.high[b]] - place[nodes.low[b]]
+    if wide < _SIDE_BY_SIDE or n * wide > len(at.places):
+        return 0, full
     for b in range(d):
         if nodes.low[b] < nodes.high[b]:
             column, offset = table.codes[b, start:stop], table.offsets[b]
             for i in range(n):
-                at.places[i * wide + e] = offset + column[i]
+                at.places[i * wide + e] = at.positions[offset + column[i]]
             e += 1
-    return wide
+    return wide, full
 
 
 @_kernel
-def _widen_side_by_side(at: Room, n: int, wide: int, positions: Floats) -> None:
-    """Add the widths on all attributes of ``n`` rows that were laid out by ``wide`` of them, up to
-    each place of ``at.order`` and behind it; without the last ones of both.
+def _side_by_side(at: Room, wide: int, others: int, order: Codes, width: Codes) -> None:
+    """Make the ``width`` (n,) on one attribute that on all, of the rows up to each place of its
+    ``order``; rows were laid out by ``wide`` attributes, and on the ``others`` all are so wide.
 
-    Where there are more attributes than rows, :func:`_widen` has more to begin than to do. The sums
-    are added up in the same order.
+    The compiler takes several attributes at once, which it may, as whole numbers come to the same
+    sum in any order.
     """
-    order, places, least, most = at.order, at.places, at.least, at.most
-    for begin in range(0, wide, _AT_A_TIME):
-        some = min(_AT_A_TIME, wide - begin)
-        first, last = order[0] * wide + begin, order[n - 1] * wide + begin
-        for b in range(some):
-            least[0, b] = most[0, b] = places[first + b]
-            least[1, b] = most[1, b] = places[last + b]
-        for i in range(n - 1):
-            row, behind = order[i] * wide + begin, order[n - 1 - i] * wide + begin
-            left, right = at.left[i], at.right[n - 2 - i]
-            for b in range(some):
-                v, w = places[row + b], places[behind + b]
-                least[0, b], most[0, b] = min(least[0, b], v), max(most[0, b], v)
-                least[1, b], most[1, b] = min(least[1, b], w), max(most[1, b], w)
-                left += positions[most[0, b]] - positions[least[0, b]]
-                right += positions[most[1, b]] - positions[least[1, b]]
-            at.left[i], at.right[n - 2 - i] = left, right
+    least, most = at.least[:wide], at.most[:wide]
+    least[:] = most[:] = at.places[order[0] * wide : order[0] * wide + wide]
+    for i in range(len(order)):
+        row, total = at.places[order[i] * wide : order[i] * wide + wide], np.int32(0)
+        for b in range(wide):
+            lo, hi = min(least[b], row[b]), max(most[b], row[b])
+            least[b], most[b] = lo, hi
+            total = np.int32(total + np.int32(hi - lo))
+        if total - width[i] == others:
+            width[i:] += others
+            break
+        width[i] = total
 
 
 @_kernel
@@ -159,29 +152,38 @@ def compare(table: Table, nodes: Nodes, start: int, stop: int, least: int, at: R
     the node ``start .. stop-1`` of a ``table`` into parts of at least ``least`` rows; ``nodes`` has
     its ends.
     """
-    codes, positions, offsets = table.codes, table.positions, table.offsets
-    low, high = nodes.low, nodes.high
+    codes, offsets, low, high = table.codes, table.offsets, nodes.low, nodes.high
     d, n = len(offsets) - 1, stop - start
-    order, left, right = at.order[:n], at.left[:n], at.right[:n]
-    wide = _lay_out(table, nodes, start, stop, at) if n < d else 0
+    left, right = at.left[:n], at.right[:n]
+    order, backwards = at.order[:n], at.backwards[:n]
+    wide, full = _lay_out(table, nodes, start, stop, at)
     for a in range(d):
         at.cost[a] = np.inf
         if low[a] == high[a]:
             continue
         column = codes[a, start:stop]
         sort(column, low[a], high[a], nodes.histogram, order)
-        left[:], right[:] = 0.0, 0.0
+        place = at.positions[offsets[a] : offsets[a + 1]]
+        for i in range(n):
+            p, behind = order[i], n - 1 - i
+            left[i], right[behind] = (
+                place[column[p]] - place[low[a]],
+                place[high[a]] - place[column[p]],
+            )
+            backwards[behind] = p
         if wide > 0:
-            _widen_side_by_side(at, n, wide, positions)
-        else:
-            for b in range(d):
-                if low[b] < high[b]:
-                    place = positions[offsets[b] : offsets[b + 1]]
-                    _widen(codes[b, start:stop], order, low[b], high[b], place, left, right)
+            others = full - (place[high[a]] - place[low[a]])
+            _side_by_side(at, wide, others, order, left)
+            _side_by_side(at, wide, others, backwards, right)
+        for b in range(d if wide == 0 else 0):
+            if b != a and low[b] < high[b]:
+                of, place = codes[b, start:stop], at.positions[offsets[b] : offsets[b + 1]]
+                _widen(of, order, low[b], high[b], place, left)
+                _widen(of, backwards, low[b], high[b], place, right)
         best = 0
         for i in range(least, n - least + 1):
             if nodes.relaxed or column[order[i - 1]] < column[order[i]]:
-                cost = left[i - 1] * at.weight[i] + right[i - 1] * at.weight[n - i]
+                cost = left[i - 1] * at.weight[i] + right[n - 1 - i] * at.weight[n - i]
                 if cost < at.cost[a]:
                     at.cost[a], best = cost, i
         if best == 0:

@@ -73,7 +73,7 @@ def tuple_partition(
     nodes = nodes_of(table, 0, n, how, rule.k, 0)  # line 1
     fewest = max(rule.k, -(-rule.l_num // max(rule.l_den, 1)))
     most = min(compared * fewest, n)
-    at = room(max(most, 1), len(table.offsets) - 1)
+    at = room(max(most, 1), table)
     done = 0
     while True:  # line 2
         start, stop = next_node(table, nodes, rule.k if done != limit else n)  # line 3
