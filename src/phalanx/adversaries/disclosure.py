@@ -6,7 +6,7 @@ value.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,6 @@ from phalanx.errors import ReleaseError
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-MOST_ATTRIBUTES: Final = 62
-"""Sets of attributes are kept as the bits of one whole number."""
 
 
 @dataclass(frozen=True, kw_only=True)

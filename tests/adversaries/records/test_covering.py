@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.adversaries.records import covering
+from phalanx.adversaries.records import covering, rows
 from phalanx.adversaries.records.covering import Boxes, grid_work, in_pairs, on_grids
 
 ENDS = st.tuples(st.integers(0, 5), st.integers(-1, 6))
@@ -62,16 +62,19 @@ def by_hand(codes, values, boxes, sets):
 
 
 @settings(deadline=None)
-@given(covered(), st.sampled_from([1, 16, covering._AT_ONCE]))
-def test_both_ways_give_what_the_slow_twin_gives(case, at_once):
+@given(covered(), st.sampled_from([1, 16, covering._AT_ONCE]), st.sampled_from([1, 2]))
+def test_both_ways_give_what_the_slow_twin_gives(case, at_once, bits):
     """Whatever boxes cover, some nothing and some beyond all persons; however many are gone through
-    at once.
+    at once, and however many attributes have a bit in one word.
     """
     count, identity, attribute = by_hand(*case)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(covering, "_AT_ONCE", at_once)
         ways = [on_grids(*case)]
         ways += [in_pairs(*case, every=every) for every in (True, False)]
+        for module in (rows, covering):
+            patch.setattr(module, "BITS", bits)
+        ways.append(in_pairs(*case, every=False))
     for way in ways:
         assert way.count.tolist() == count
         np.testing.assert_allclose(way.identity, identity, rtol=1e-12)

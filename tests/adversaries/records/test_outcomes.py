@@ -17,8 +17,8 @@ def test_sets_that_change_together(whole):
     rng = np.random.default_rng(4)
     share, order = rng.integers(0, 13, (50, 4)), (2, 0, 3, 1)
     leave = share * (whole // 12)
-    found = outcomes.changed_together(leave, order, whole)
-    for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
+    (sets_of,), chances_of = outcomes.changed_together(leave, order, whole)
+    for sets, chances, tuple_ in zip(sets_of, chances_of, share.tolist(), strict=True):
         expected = Counter()
         for point in range(12):
             begin, changed = 0, 0

@@ -394,7 +394,7 @@ def test_the_attribute_that_stands_in_the_way_is_named():
     with pytest.raises(
         NotEligible,
         match=(
-            r"rows that agree on job, .*'job' stands in the way: set sensitive_column_size = 1, or"
+            r"rows that agree on 'job', .*'job' stands in the way: set sensitive_column_size = 1, or"
             r" make it coarser"
         ),
     ) as refused:

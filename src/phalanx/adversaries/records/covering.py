@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.adversaries.records.rows import bits_of
+from phalanx.adversaries.records.rows import BITS, bits_of
 from phalanx.arrays import Bools, Floats, Ints
 
 _AT_ONCE: Final = 1 << 20
@@ -135,7 +135,7 @@ def in_pairs(
         identity += (1 / sums[there]).sum(axis=0)
         if of_value is not None:
             cells = np.flatnonzero(boxes.value == of_value[part.start])
-            held = within[there][:, boxes.group[cells]]
+            held = within[:, there][:, :, boxes.group[cells]]
             alike = _sums(held, boxes.count[cells], chosen, d, every=every)
             attribute += (alike / sums[there]).sum(axis=0)
     return Covered(count, identity, attribute)
@@ -158,13 +158,13 @@ def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
 
 
 def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
-    """On which attributes each of some persons is within each box, as bits, shape (persons,
-    boxes).
+    """On which attributes each of some persons is within each box, as words of bits, shape (words,
+    persons, boxes).
     """
-    inside_bits = np.zeros((len(codes), len(low)), dtype=np.int64)
+    inside_bits = np.zeros((-(-codes.shape[1] // BITS), len(codes), len(low)), dtype=np.int64)
     for a in range(codes.shape[1]):
         inside = (codes[:, a, None] >= low[None, :, a]) & (codes[:, a, None] <= high[None, :, a])
-        inside_bits |= inside.astype(np.int64) << a
+        inside_bits[a // BITS] |= inside.astype(np.int64) << a % BITS
     return inside_bits
 
 
@@ -172,16 +172,18 @@ def _sums(within: Ints, weight: Ints, chosen: Ints, d: int, *, every: bool) -> F
     """For every person and set of attributes, as the bits that are ``chosen``, the weight of the
     boxes that hold the person on all of them, shape (persons, m).
     """
-    n = len(within)
+    n = within.shape[1]
     if not every:
-        return np.stack(
-            [((within & bits) == bits) @ weight.astype(np.float64) for bits in chosen], axis=1
-        )
-    keys = within + (np.arange(n) << d)[:, None]
+        weights, sums = weight.astype(np.float64), np.zeros((n, chosen.shape[1]))
+        for at, bits in enumerate(chosen.T):
+            held = [(word & some) == some for word, some in zip(within, bits, strict=True)]
+            sums[:, at] = np.logical_and.reduce(held) @ weights
+        return sums
+    keys = within[0] + (np.arange(n) << d)[:, None]
     summed = np.bincount(
-        keys.ravel(), weights=np.broadcast_to(weight, within.shape).ravel(), minlength=n << d
+        keys.ravel(), weights=np.broadcast_to(weight, keys.shape).ravel(), minlength=n << d
     ).reshape([n] + [2] * d)
     for axis in range(1, d + 1):  # what is within on more attributes is within on fewer
         without, with_it = (tuple([slice(None)] * axis + [i]) for i in (0, 1))
         summed[without] += summed[with_it]
-    return np.asarray(summed.reshape(n, 1 << d)[:, chosen], dtype=np.float64)
+    return np.asarray(summed.reshape(n, 1 << d)[:, chosen[0]], dtype=np.float64)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 from phalanx.adversaries.base import Looks, Z, asked
 from phalanx.adversaries.disclosure import (
-    MOST_ATTRIBUTES,
     Disclosed,
     figures,
     of_persons,
@@ -162,10 +161,9 @@ class Linkage:
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form, d = release.form, len(release.form.attribute("quasi"))
-        if not 1 <= d <= MOST_ATTRIBUTES:
+        if d == 0:
             raise ReleaseError(
-                f"the {self.name} adversary matches by 1 to {MOST_ATTRIBUTES} quasi-identifiers,"
-                f" and the release has {d}."
+                "the release has no quasi-identifier, so there is nothing to link it by."
             )
         # measuring protects no person, and who asks again shall see the same figures
         chosen = Subsets.of(d, self.subsets, Randomness.seeded(0).stream("subsets"))

@@ -5,6 +5,7 @@ them have the person's sensitive value.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from math import comb
 from typing import Final
@@ -14,7 +15,7 @@ import polars as pl
 
 from phalanx.adversaries.disclosure import drawn, numbered
 from phalanx.adversaries.records.covering import Boxes, grid_work, in_pairs, on_grids
-from phalanx.adversaries.records.rows import Records, bits_of, renumbered
+from phalanx.adversaries.records.rows import Records, renumbered
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -73,11 +74,6 @@ class Subsets:
     def __len__(self) -> int:
         return len(self.has)
 
-    @property
-    def bits(self) -> Ints:
-        """Every set as bits of a whole number, shape (m,)."""
-        return bits_of(self.has)
-
     def by_size(self, figure: Floats) -> tuple[Floats, Floats]:
         """The mean of a figure of every set over the sets of each size, and the variance of that
         mean where they were drawn, each of shape (d + 1,).
@@ -93,7 +89,8 @@ def weights(d: int, p: float) -> Floats:
     """How probable each number of attributes is, where each of ``d`` is taken with probability
     ``p``, shape (d + 1,).
     """
-    return np.array([comb(d, size) * p**size * (1 - p) ** (d - size) for size in range(d + 1)])
+    exact = Fraction(p)
+    return np.array([float(comb(d, n) * exact**n * (1 - exact) ** (d - n)) for n in range(d + 1)])
 
 
 def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int, Ints, Ints, Ints]]:
@@ -190,7 +187,7 @@ def by_rows(
     published = np.flatnonzero(row_of >= 0)
     who = drawn(published, sample)
     records = Records.of(form, microdata)
-    differ = bits_of(records.persons[who] != records.rows[row_of[who]])
+    differ = records.persons[who] != records.rows[row_of[who]]
     cells = values = None
     if form.sensitive is not None:
         of_row, of_person = numbered(form.table[form.sensitive], microdata)
@@ -233,7 +230,7 @@ def by_buckets(
         published[groups.cell_value[cell]],
         groups.cell_count[cell] / groups.sizes[bucket[row]],
     )
-    differ = np.zeros(len(who), dtype=np.int64)
+    differ = np.zeros((len(who), d), dtype=bool)
     return _matched(
         records,
         microdata,
@@ -251,7 +248,7 @@ def _matched(
     records: Records,
     microdata: Microdata,
     who: Ints,
-    differ: Ints,
+    differ: Bools,
     cells: _Cells | None,
     values: Ints | None,
     chosen: Subsets,
@@ -259,15 +256,15 @@ def _matched(
     outside: int,
     of: int,
 ) -> Matching:
-    """Go through all sets of attributes; ``differ``: on which of them a person's own record has
-    other values, as bits.
+    """Go through all sets of attributes; ``differ`` (n, d): on which of them a person's own record
+    has other values.
     """
-    n, bits = len(who), chosen.bits
+    n = len(who)
     identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
     count, alone = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
     for at, of_person, there, of_row in agreeing(records.persons[who], records.rows, chosen):
         matching = np.bincount(of_row, minlength=int(of_person.max(initial=0)) + 1)[of_person]
-        own, least = (differ & bits[at]) == 0, np.maximum(matching, 1)
+        own, least = ~differ[:, chosen.has[at]].any(axis=1), np.maximum(matching, 1)
         identity[at] = (own / least).sum() / max(n, 1)
         if cells is not None and values is not None:
             attribute[at] = (_alike(of_person, values, there, of_row, cells) / least).sum() / max(

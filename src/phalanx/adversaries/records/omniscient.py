@@ -11,7 +11,6 @@ import numpy as np
 
 from phalanx.adversaries.base import Interval, Looks, asked, wilson
 from phalanx.adversaries.disclosure import (
-    MOST_ATTRIBUTES,
     Disclosed,
     figures,
     numbered,
@@ -216,11 +215,6 @@ class Omniscient:
             raise ReleaseError(
                 f"the random output tables of release {number} are not known, and the {self.name}"
                 " adversary knows them; publish with keep_tables = true, and name the ledger."
-            )
-        if len(names) > MOST_ATTRIBUTES:
-            raise ReleaseError(
-                f"the {self.name} adversary looks at up to {MOST_ATTRIBUTES} quasi-identifiers, and"
-                f" the release has {len(names)}."
             )
         if faults := form_faults(form):
             raise ReleaseError(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from phalanx.adversaries.records.rows import bits_of
+from phalanx.adversaries.records.rows import BITS, bits_of
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 
@@ -73,7 +73,7 @@ class Outcomes:
             order = outputs.order[first:] + outputs.order[:first]
             on = on_line(self._leave[who], order, outputs.changes * whole)
             sets, chances = changed_together(np.where(on, self._leave[who], 0), order, whole)
-            is_so = sets[at] == bits_of(changed & on[at])[:, None]
+            is_so = (sets[:, at] == bits_of(changed & on[at])[:, :, None]).all(axis=0)
             shows = np.where(on[at], np.where(changed, became, 1.0), gives)
             total += np.where(is_so, chances[at], 0.0).sum(axis=1) * shows.prod(axis=1)
         logs: Floats = np.log(total / d)
@@ -98,8 +98,9 @@ def changed_together(leave: Ints, order: Sequence[int], whole: int) -> tuple[Int
 
     ``leave`` (p, d): the units with which each attribute changes. They are laid along a line, and
     the set that changes is the same between two neighbours of the d + 1 points, modulo the
-    denominator, at which one begins or ends. Returns the sets, as bits, and their probabilities,
-    shape (p, d + 1); a set may stand there several times, or with probability 0.
+    denominator, at which one begins or ends. Returns the sets, as words of bits, shape (words, p,
+    d + 1), and their probabilities, shape (p, d + 1); a set may stand there several times, or with
+    probability 0.
     """
     d = leave.shape[1]
     kind: Any = object if (d + 1) * whole >= _ROOM else np.int64
@@ -108,8 +109,8 @@ def changed_together(leave: Ints, order: Sequence[int], whole: int) -> tuple[Int
     begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
     points = np.sort(begins % whole, axis=1)
     ends = np.concatenate([points[:, 1:], np.full((len(leave), 1), whole, dtype=kind)], axis=1)
-    sets = np.zeros((len(leave), d + 1), dtype=np.int64)
+    sets = np.zeros((-(-d // BITS), len(leave), d + 1), dtype=np.int64)
     for place, a in enumerate(order):
         within = (points - begins[:, place, None]) % whole < leave[:, a, None]
-        sets |= within.astype(np.int64) << a
+        sets[a // BITS] |= within.astype(np.int64) << a % BITS
     return sets, (ends - points).astype(np.float64) / whole

@@ -4,6 +4,7 @@ domains that hold both.
 """
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.release.form import Form
+
+BITS: Final = 62
+"""So many attributes have a bit in one whole number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +109,14 @@ def _places(values: pl.Series, wanted: pl.Series) -> Ints:
 
 
 def bits_of(has: npt.NDArray[np.bool_]) -> Ints:
-    """The rows of a table as bits of a whole number each, the first column the lowest, shape
-    (m,).
+    """The rows of a table as bits of whole numbers, the first column the lowest of the first;
+    ``BITS`` columns have a bit in each of these words, shape (words, m).
     """
-    bits: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
-    return bits
+    words: list[Ints] = []
+    for first in range(0, max(1, has.shape[1]), BITS):
+        some = has[:, first : first + BITS].astype(np.int64)
+        words.append((some << np.arange(some.shape[1])).sum(axis=1))
+    return np.stack(words)
 
 
 def renumbered(keys: Ints) -> Ints:

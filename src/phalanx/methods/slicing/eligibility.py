@@ -11,7 +11,7 @@ import numpy as np
 
 from phalanx.arrays import Bools, Integers, Ints, in_order
 from phalanx.data.microdata import Microdata
-from phalanx.errors import NotEligible, lower_to
+from phalanx.errors import NotEligible, listed, lower_to
 from phalanx.exact import Number, exact
 from phalanx.methods.m_invariance.method import largest_eligible
 from phalanx.methods.slicing.tuples import Coded, cells_of
@@ -96,8 +96,7 @@ def check_eligible(
     else:
         blockers = [name for name in beside if not kept(name)]
         which = (
-            f"{', '.join(map(repr, blockers))} {'stands' if len(blockers) == 1 else 'stand'} in"
-            " the way"
+            f"{listed(blockers)} {'stands' if len(blockers) == 1 else 'stand'} in the way"
             if blockers
             else "they do so only together"
         )
@@ -112,5 +111,5 @@ def check_eligible(
         )
     raise NotEligible(
         f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on"
-        f" {', '.join(beside)}, and l = {asked} allows at most 1/l; {way_out}"
+        f" {listed(beside)}, and l = {asked} allows at most 1/l; {way_out}"
     )
