@@ -141,6 +141,30 @@ def test_propensity_where_values_count_as_one(monkeypatch: pytest.MonkeyPatch) -
     assert propensity(*by_hand) == pytest.approx(expected, abs=1e-12)
 
 
+def test_propensity_with_curvature_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where curvature is measured for some steps only, the end is the same as with that of each
+    step; for tables near each other once is enough.
+    """
+    draw = np.random.default_rng(7)
+    one = {name: draw.integers(0, 9, 2000) for name in ("a", "b", "c")}
+    tables = [
+        {name: np.minimum(codes + (draw.random(2000) < moved), 8) for name, codes in one.items()}
+        for moved in (0.01, 0.3, 1)
+    ]
+    right, times = losses._by_pair, []
+    monkeypatch.setattr(losses, "_by_pair", lambda *a: times.append(1) or right(*a))
+    found = [propensity(one, other) for other in tables]
+    few = len(times)
+    monkeypatch.setattr(losses, "_SLOW", 0)
+    assert [propensity(one, other) for other in tables] == pytest.approx(found, abs=1e-9)
+    assert few < len(times) - few
+    times.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr(losses, "_by_pair", lambda *a: times.append(1) or right(*a))
+    propensity(one, tables[0])
+    assert len(times) == 1
+
+
 def test_accuracy() -> None:
     """Naive Bayes names what another package's names, on bins that both know."""
     from sklearn.naive_bayes import CategoricalNB
