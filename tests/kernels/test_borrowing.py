@@ -74,6 +74,11 @@ def moved(pair, times):
     return pair.one[times]
 
 
+def imaginary(pair, times):
+    """Make one of zeros, by the name of an attribute."""
+    return pair.one.imag[times]
+
+
 def listed(pair, times):
     """Let a list hold an array."""
     held = [pair.one]
@@ -81,7 +86,7 @@ def listed(pair, times):
     return len(held)
 
 
-MAKES = (a_slice, an_argument, a_new_one, a_sum, chosen, moved, listed)
+MAKES = (a_slice, an_argument, a_new_one, a_sum, chosen, moved, imaginary, listed)
 
 
 def pair():

@@ -100,8 +100,11 @@ def _borrowing(state: Any, statement: Any) -> bool:
         return True  # an argument, another variable, or a constant
     if value.op == "call":
         return isinstance(state.typemap[value.func.name], types.NamedTupleClass)
-    chosen_by_array = value.op == "getitem" and _of(state, value.index)
-    return value.op in _VIEWS and not chosen_by_array
+    if value.op == "getattr":  # numba makes zeros where ``imag`` of real numbers is asked for
+        made = isinstance(state.typemap[value.value.name], types.Array)
+    else:
+        made = value.op == "getitem" and _of(state, value.index)
+    return value.op in _VIEWS and not made
 
 
 def _of(state: Any, variable: Any) -> bool:
