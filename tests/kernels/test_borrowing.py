@@ -196,6 +196,22 @@ def test_what_lets_a_list_hold_an_array_is_counted(monkeypatch):
     assert [each.tolist() for each in held] == [[0, 1, 2], list(range(10))]
 
 
+def test_what_names_a_number_when_it_fails_is_counted(monkeypatch):
+    """What is raised holds the number, and is made where arrays are."""
+
+    def named(pair, times):
+        if times > len(pair.one):
+            raise ValueError("there are fewer", times)
+        return pair.one[times]
+
+    compiled = kernel(named)
+    seen, given = looked_at(compiled, monkeypatch)
+    assert (seen, given) == ({"named": False}, 3)
+    with pytest.raises(ValueError, match="there are fewer") as raised:
+        compiled(pair(), 11)
+    assert raised.value.args == ("there are fewer", 11)
+
+
 def test_what_gives_one_number_after_the_other_is_counted(monkeypatch):
     """It holds its arguments from one to the next, when who called it may have let go."""
 
