@@ -15,8 +15,10 @@ PhalanxError
 
 import difflib
 import re
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 """So much of a path stands in a sentence."""
@@ -160,6 +162,16 @@ def did_you_mean(name: str, words: Iterable[str]) -> str:
     spelled = {word.casefold(): word for word in words}
     near = difflib.get_close_matches(name.casefold(), list(spelled), n=1, cutoff=0.6)
     return f"; did you mean {spelled[near[0]]!r}?" if near else ""
+
+
+def fault(error: BaseException) -> str:
+    """A fault of ours, told without its message, which may quote values of persons."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    name = Path(where.filename).name
+    return (
+        f"a fault of Phalanx itself ({type(error).__name__} in {name}, line {where.lineno}); please"
+        " report it."
+    )
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -320,16 +320,31 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
     check_whole(tmp_path, 2)
 
 
-def test_a_report_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that cannot be written does not undo the release, and the error does not say that it
-    did.
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError(28, "No space left on device"), "no space left .*"),
+        (ReleaseError("the release says so"), "the release says so"),
+        (
+            KeyError("a person's value"),
+            r"a fault of Phalanx itself \(KeyError in test_staging.py, line [0-9]+\); please .*",
+        ),
+        (MemoryError(), r"a fault of Phalanx itself \(MemoryError in .*"),
+    ],
+    ids=["disk", "refused", "fault", "memory"],
+)
+def test_a_report_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, why: str
+) -> None:
+    """A report that cannot be written does not undo the release, whatever the fault, and the error
+    does not say that it did.
     """
-    monkeypatch.setattr(Release, "report", raising(OSError(28, "No space left on device")))
+    monkeypatch.setattr(Release, "report", raising(error))
     with pytest.raises(
         ReleaseError,
         match=(
-            r"release 1 is published as .*s-1, but its report cannot be written \(no space left"
-            r" .*\); do not publish"
+            r"release 1 is published as .*s-1; do not publish it again. Its report cannot be written:"
+            f" {why}"
         ),
     ):
         series_in(tmp_path, report=True).publish(table())

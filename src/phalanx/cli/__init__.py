@@ -7,8 +7,6 @@ import atexit
 import gc
 import os
 import sys
-import traceback
-from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -32,7 +30,7 @@ from phalanx.cli import (
 )
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.cli.processor import sort_fast
-from phalanx.errors import GuaranteeError, PhalanxError, unusable, without_passwords
+from phalanx.errors import GuaranteeError, PhalanxError, fault, unusable, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2
@@ -121,12 +119,7 @@ def main() -> None:
                 "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
                 " published whole or not at all).",
             )
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        _leave(
-            70,
-            f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name},"
-            f" line {where.lineno}); please report it.",
-        )
+        _leave(70, fault(error))
     if code == 130:
         _leave(
             code,

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from phalanx.data.sources.source import read_source
+from phalanx.errors import fault
 from phalanx.exploration.points import Point, measured, warm
 from phalanx.plan import Plan
 from phalanx.plan_file import PlanFile
@@ -36,8 +37,7 @@ def answer(task: dict[str, Any], warmed: set[str]) -> dict[str, Any]:
     try:
         return measured(number, section, schema, tables).to_json()
     except Exception as error:  # noqa: BLE001 - its message may quote values of persons
-        why = f"a fault of Phalanx itself ({type(error).__name__}); please report it."
-        return Point(number=number, method=section, refused=why).to_json()
+        return Point(number=number, method=section, refused=fault(error)).to_json()
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from phalanx.errors import (
     ReleaseError,
     SchemaError,
     SourceError,
+    fault,
     kind_of,
 )
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -663,14 +664,11 @@ class Series:
             ) as room:  # so that the next publish removes what an interrupted one leaves of it
                 release.report(room.path / page.name)
                 staging.hand_out_page(room.path / page.name, page)
-        except (OSError, ReleaseError) as error:
-            why = (
-                "its report cannot be written"
-                f" ({reason(error) if isinstance(error, OSError) else error})"
-            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the release has left
+            why = f"{reason(error)}." if isinstance(error, OSError) else fault(error)
             raise ReleaseError(
-                f"release {release.number} is published as {release.path}, but {why}; do not"
-                " publish it again."
+                f"release {release.number} is published as {release.path}; do not publish it again."
+                f" Its report cannot be written: {error if isinstance(error, ReleaseError) else why}"
             ) from None
         return replace(release, page=page)
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from phalanx.errors import PhalanxError, unusable
+from phalanx.errors import PhalanxError, fault, unusable
 from phalanx.studio import actions, rendering
 from phalanx.studio.door import SAFE, Door
 from phalanx.studio.pages import (
@@ -30,7 +30,6 @@ from phalanx.studio.pages import (
     timeline,
 )
 from phalanx.studio.place import Place
-from phalanx.studio.work import fault
 
 Make = Callable[..., dict[str, Any]]
 Do = Callable[..., str]

@@ -8,7 +8,6 @@ and what came of it go to standard output, a line of JSON each.
 import json
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import one_wave
-from phalanx.errors import PhalanxError, PlanError, ReleaseError, unusable
+from phalanx.errors import PhalanxError, PlanError, ReleaseError, fault, unusable
 from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
 from phalanx.plan import Plan
@@ -247,16 +246,6 @@ def _table(
         return table
     column, value = wave
     return one_wave(table, column, value, ())[1]
-
-
-def fault(error: BaseException) -> str:
-    """A fault of ours, told without its message, which may quote values of persons."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    name = Path(where.filename).name
-    return (
-        f"a fault of Phalanx itself ({type(error).__name__} in {name}, line {where.lineno}); "
-        "please report it."
-    )
 
 
 WORK: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
