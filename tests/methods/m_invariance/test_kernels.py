@@ -15,6 +15,7 @@ from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.kernels import assigning, splitting
 from phalanx.methods.m_invariance.method import largest_eligible
 from phalanx.methods.m_invariance.signatures import Growing, Opened, Signatures
+from support.work import uncompiled
 
 counts = st.lists(st.integers(0, 12), min_size=2, max_size=7)
 ms = st.integers(2, 4)
@@ -298,7 +299,8 @@ def test_numbers_that_are_added_stand_behind_the_others():
 
 @st.composite
 def one_bucket(draw):
-    s, length, d = draw(st.integers(2, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    s, length = draw(st.integers(2, 3)), draw(st.integers(1, 5))
+    d = draw(st.integers(1, 6) | st.integers(15, 18))
     cells = st.lists(st.integers(0, 4), min_size=d, max_size=d)
     positions = [draw(cells) for _ in range(s * length)]
     # the list of the value that set the bucket's size holds no counterfeit
@@ -309,7 +311,7 @@ def one_bucket(draw):
 def run_split(s, length, codes, real, first=3):
     """The group of every slot; the first one is called ``first``."""
     slots, d = codes.shape
-    along = kernels.Along(np.tile(np.arange(5) / 4.0, d), 5 * np.arange(d + 1))
+    along = kernels.Along(np.tile(np.arange(5, dtype=np.int32), d), 5 * np.arange(d + 1))
     buckets = kernels.Buckets(*(np.array([number]) for number in (0, s, length, first)))
     group = np.full(slots, -1, dtype=np.int64)
     shown = np.ascontiguousarray(np.where(real[:, None], codes, 0).T.astype(np.int32))
@@ -321,7 +323,7 @@ def lists_of(s, length, codes, real):
     """The slots of each list, and where each lies."""
     lists = [list(range(j * length, (j + 1) * length)) for j in range(s)]
     places = zip(codes, real, strict=True)
-    return lists, [tuple(code / 4.0) if there else None for code, there in places]
+    return lists, [tuple(code.tolist()) if there else None for code, there in places]
 
 
 @given(one_bucket())
@@ -336,6 +338,20 @@ def test_split_makes_groups_of_one_tuple_per_value(bucket):
     lists, positions = lists_of(*bucket)
     expected = naive.split(lists, positions, codes.shape[1])
     assert [tuple(np.flatnonzero(groups == g)) for g in range(length)] == expected
+
+
+@given(st.integers(2, 3), st.integers(5, 30), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=15)
+def test_groups_are_the_same_however_attributes_are_looked_at(s, length, d, seed):
+    """Four at a time, or all of a slot together until all but one are as wide as they will be."""
+    draw = np.random.default_rng(seed)
+    codes, real = draw.integers(0, 5, (s * length, d)), np.ones(s * length, dtype=bool)
+    expected = run_split(s, length, codes, real)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        uncompiled(monkeypatch, splitting)
+        monkeypatch.setattr(splitting, "_MANY", 1)
+        monkeypatch.setattr(kernels, "split", splitting.split)
+        assert run_split(s, length, codes, real).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("most", [0, 1, 255, 256, 65_535, 65_536, 2**24, 2**31 - 1])

@@ -429,8 +429,11 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     for of, column in zip(codes, columns, strict=True):
         np.take(column.codes, np.maximum(source, 0), out=of)
     codes[:, ~real] = 0
+    longest = 2**30 // len(columns)
     along = kernels.Along(
-        np.concatenate([column.domain.normalised for column in columns]),
+        np.concatenate(
+            [np.rint(column.domain.normalised * longest).astype(np.int32) for column in columns]
+        ),
         np.cumsum([0, *(len(column.domain) for column in columns)]),
     )
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))

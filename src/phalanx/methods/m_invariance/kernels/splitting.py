@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The groups of a bucket: split (Xiao & Tao, SIGMOD 2007, Section 4.3)."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
 
+_MANY: Final = 16
+"""From so many attributes on, all of a slot are looked at before those of the next one."""
+
 
 class Along(NamedTuple):
     """Where the codes of each of d attributes lie: code c of attribute i at ``positions[starts[i] +
-    c]`` in [0, 1], in ascending order; ``starts`` (d + 1,).
+    c]``, in ascending order; ``starts`` (d + 1,).
+
+    They are whole numbers, so that extents add up to the same in any order; all of them together
+    have 31 bits.
     """
 
-    positions: Floats
+    positions: Codes
     starts: Ints
 
 
@@ -32,9 +38,20 @@ class Buckets(NamedTuple):
 class _Room(NamedTuple):
     """Scratch for a bucket of lists of so many slots."""
 
+    lanes: Floats
+    """(slots, lanes) where each slot lies, a multiple of four attributes wide; no slot where there
+    are many attributes.
+    """
     low: Floats
-    """(length, lanes) the least position of each row in an attribute's order."""
+    """(length, lanes) the least position of each row in an attribute's order; no row where there
+    are many attributes.
+    """
     high: Floats
+    least: Codes
+    """(d,) the least position of some slots."""
+    most: Codes
+    extents: Codes
+    """(d,) those of all slots that are cut."""
     before: Floats
     """(length,) the extents of all rows up to one, over all attributes."""
     behind: Floats
@@ -89,12 +106,11 @@ def split(
     are none, a scheme is a run of rows; elsewhere each list gives the first part as many tuples as
     bring it near a common place, and counterfeits make up the number (``_with_counterfeits``).
     """
-    d = len(codes)
-    lanes, counts = (d + 3) // 4 * 4, np.empty(257, dtype=np.int64)
+    d, counts = len(codes), np.empty(257, dtype=np.int64)
     for b in range(first, last):
         start, s, length = buckets.starts[b], buckets.sizes[b], buckets.lengths[b]
         slots = s * length
-        own, place = np.zeros(s, dtype=np.int64), np.zeros((slots, lanes))
+        own, place = np.zeros(s, dtype=np.int64), np.empty((slots, d), dtype=np.int32)
         for slot in range(slots):
             own[slot // length] += real[start + slot]
             for i in range(d):
@@ -116,24 +132,29 @@ def split(
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _cut(rows: Codes, place: Floats, own: Ints) -> None:
+def _cut(rows: Codes, place: Codes, own: Ints) -> None:
     """Cut a bucket's lists again and again, until each row is a group.
 
     ``rows`` (d, slots): in each attribute's order, the x-th slot of the j-th of s lists at ``x s +
-    j``; they become the same order. ``place`` (slots, lanes): where each slot lies, a multiple of
-    four attributes wide. ``own`` (s,): the tuples of each list, which are written over.
+    j``; they become the same order. ``place`` (slots, d): where each slot lies. ``own`` (s,): the
+    tuples of each list, which are written over.
     """
-    d, s, lanes = len(rows), len(own), place.shape[1]
-    length = rows.shape[1] // s
+    d, s, slots = len(rows), len(own), len(place)
+    length, lanes, few = rows.shape[1] // s, (d + 3) // 4 * 4, d < _MANY
     room = _Room(
-        np.empty((length, lanes)),
-        np.empty((length, lanes)),
+        np.zeros((slots if few else 0, lanes)),
+        np.empty((length if few else 0, lanes)),
+        np.empty((length if few else 0, lanes)),
+        np.empty(d, dtype=np.int32),
+        np.empty(d, dtype=np.int32),
+        np.empty(d, dtype=np.int32),
         np.empty(length),
         np.empty(length),
         np.empty((length, s), dtype=np.int64),
-        np.zeros(len(place), dtype=np.bool_),
+        np.zeros(slots, dtype=np.bool_),
         np.empty(length, dtype=np.uint32),
     )
+    room.lanes[:, :d] = place[: len(room.lanes)]
     side, moved, taken = room.side, room.moved, np.empty(s, dtype=np.int64)
     stack, of_list = np.empty((length, 2), np.int64), np.empty((length, s), np.int64)
     stack[0, 0], stack[0, 1], depth = 0, length, 1
@@ -185,37 +206,102 @@ def _cut(rows: Codes, place: Floats, own: Ints) -> None:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _scheme(
-    rows: Codes, place: Floats, s: int, begin: int, end: int, room: _Room
+    rows: Codes, place: Codes, s: int, begin: int, end: int, room: _Room
 ) -> tuple[int, int]:
     """The attribute and the number of rows of the first part of a best scheme of the rows ``begin
     .. end-1``, which hold no counterfeit.
-
-    A row's extent is measured once, four attributes at a time, which a processor does at once.
     """
-    n, low, high, before, behind = end - begin, room.low, room.high, room.before, room.behind
+    n, before, behind, many = end - begin, room.before, room.behind, len(room.lanes) == 0
     best, best_a, best_x = np.inf, 0, 0
+    if many:
+        _extents(rows[0, begin * s : end * s], place, room)
     for a in range(len(rows)):
-        for i in range(0, place.shape[1], 4):
-            for x in range(n):
-                l0 = l1 = l2 = l3 = np.inf
-                h0 = h1 = h2 = h3 = -np.inf
-                for r in range((begin + x) * s, (begin + x + 1) * s):
-                    slot = rows[a, r]
-                    v0, v1 = place[slot, i], place[slot, i + 1]
-                    v2, v3 = place[slot, i + 2], place[slot, i + 3]
-                    l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
-                    l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
-                    l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
-                    l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
-                low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
-                high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
-            _spans(low, high, i, (0, n, 1), before)
-            _spans(low, high, i, (n - 1, 0, -1), behind)
+        slots = rows[a, begin * s : end * s]
+        if many:
+            _spans_of_many(slots, place, a, s, room)
+        else:
+            _spans_of_few(slots, s, room)
         for x in range(n - 1, 0, -1):
             cost = x * s * before[x - 1] + (n - x) * s * behind[x]
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
     return best_a, best_x
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _widened(row: Codes, least: Codes, most: Codes) -> int:
+    """The extents of some slots and one more, which lies at ``row`` (d,), over all attributes;
+    ``least`` and ``most`` (d,) become those of them all.
+
+    The compiler takes several attributes at once, as whole numbers come to the same sum in any
+    order.
+    """
+    width = np.int32(0)
+    for i in range(len(row)):
+        low, high = min(least[i], row[i]), max(most[i], row[i])
+        least[i], most[i] = low, high
+        width = np.int32(width + np.int32(high - low))
+    return int(width)
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _extents(slots: Codes, place: Codes, room: _Room) -> None:
+    """Set the extents of all ``slots`` by attribute."""
+    least, most = room.least, room.most
+    least[:], most[:] = place[slots[0]], place[slots[0]]
+    for slot in slots:
+        _widened(place[slot], least, most)
+    room.extents[:] = most - least
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _spans_of_many(slots: Codes, place: Codes, a: int, s: int, room: _Room) -> None:
+    """Set the extents of all rows of ``slots``, s in each, up to each of them, and of those from
+    each on, in the order of attribute ``a``.
+
+    On all others the rows are soon as wide as they will be, and then ``a`` alone is looked at.
+    """
+    n, least, most = len(slots) // s, room.least, room.most
+    others = np.int64(room.extents.sum()) - np.int64(room.extents[a])
+    for backwards in range(2):
+        spans, wide = room.behind if backwards else room.before, False
+        first = place[slots[(n - 1) * s if backwards else 0]]
+        least[:], most[:] = first, first
+        for y in range(n):
+            x, span = n - 1 - y if backwards else y, 0
+            for slot in slots[x * s : (x + 1) * s]:
+                if wide:
+                    least[a] = min(least[a], place[slot, a])
+                    most[a] = max(most[a], place[slot, a])
+                else:
+                    span = _widened(place[slot], least, most)
+            along = np.int64(most[a]) - np.int64(least[a])
+            wide = wide or span - along == others
+            spans[x] = others + along if wide else span
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _spans_of_few(slots: Codes, s: int, room: _Room) -> None:
+    """The same for few attributes: a row's extent is measured once, four attributes at a time, which
+    a processor does at once.
+    """
+    n, place, low, high = len(slots) // s, room.lanes, room.low, room.high
+    for i in range(0, place.shape[1], 4):
+        for x in range(n):
+            l0 = l1 = l2 = l3 = np.inf
+            h0 = h1 = h2 = h3 = -np.inf
+            for r in range(x * s, (x + 1) * s):
+                slot = slots[r]
+                v0, v1 = place[slot, i], place[slot, i + 1]
+                v2, v3 = place[slot, i + 2], place[slot, i + 3]
+                l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
+                l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
+                l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
+                l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
+            low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
+            high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
+        _spans(low, high, i, (0, n, 1), room.before)
+        _spans(low, high, i, (n - 1, 0, -1), room.behind)
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -238,7 +324,7 @@ def _spans(low: Floats, high: Floats, i: int, along: tuple[int, int, int], spans
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _with_counterfeits(
-    rows: Codes, place: Floats, begin: int, end: int, own: Ints, taken: Ints, room: _Room
+    rows: Codes, place: Codes, begin: int, end: int, own: Ints, taken: Ints, room: _Room
 ) -> tuple[int, int]:
     """The same of rows with counterfeits: list j has ``own[j]`` tuples, which come first, and
     ``taken`` (s,) becomes how many of them the best scheme puts into its first part.
@@ -249,15 +335,15 @@ def _with_counterfeits(
     their tuples alone.
     """
     d, s, n, firsts, perimeter = len(rows), len(own), end - begin, room.firsts, room.before
-    lowest, highest = np.empty(d), np.empty(d)
+    least, most, highest = room.least, room.most, np.int32(2**31 - 1)
     before, upto = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
     evenly, carried = np.empty(s, dtype=np.int64), np.empty(s, dtype=np.int64)
-    at = np.empty(s)
+    at = np.empty(s, dtype=np.int32)
     best, best_a, best_x = np.inf, 0, 0
     for a in range(d):
         before[:], upto[:], evenly[:], carried[:] = 0, 0, 0, n
-        lowest[:], highest[:] = np.inf, -np.inf
-        given = 0
+        least[:], most[:] = highest, 0
+        given, span = 0, 0
         firsts[0, :] = 0
         for x in range(1, n):
             some = 0
@@ -291,29 +377,17 @@ def _with_counterfeits(
                     wanted = min(max(evenly[j], before[j]), upto[j])
                     firsts[x, j] = min(max(wanted, x - n + own[j], 0), x, own[j])
                 for k in range(firsts[x - 1, j], firsts[x, j]):
-                    slot = rows[a, (begin + k) * s + j]
-                    for i in range(d):
-                        lowest[i] = min(lowest[i], place[slot, i])
-                        highest[i] = max(highest[i], place[slot, i])
+                    span = _widened(place[rows[a, (begin + k) * s + j]], least, most)
                     given += 1
-            span = 0.0
-            for i in range(d):
-                span += highest[i] - lowest[i]
             perimeter[x] = given * span
-        lowest[:], highest[:] = np.inf, -np.inf
-        given = 0
+        least[:], most[:] = highest, 0
+        given, span = 0, 0
         for x in range(n - 1, 0, -1):
             for j in range(s):
                 behind = own[j] if x == n - 1 else firsts[x + 1, j]
                 for k in range(firsts[x, j], behind):
-                    slot = rows[a, (begin + k) * s + j]
-                    for i in range(d):
-                        lowest[i] = min(lowest[i], place[slot, i])
-                        highest[i] = max(highest[i], place[slot, i])
+                    span = _widened(place[rows[a, (begin + k) * s + j]], least, most)
                     given += 1
-            span = 0.0
-            for i in range(d):
-                span += highest[i] - lowest[i]
             cost = perimeter[x] + given * span
             if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                 best, best_a, best_x = cost, a, x
