@@ -88,6 +88,21 @@ def test_originals_are_counted_in_whatever_way(monkeypatch, dense, keys):
         ]
 
 
+def test_originals_of_many_attributes_are_counted():
+    """A hundred attributes, most of them whole, are told apart as few are: by the keys of their
+    pieces, the last attribute first.
+    """
+    rng = np.random.default_rng(3)
+    sizes = [3 if i in (4, 50, 99) else 1 for i in range(100)]
+    codes = [rng.integers(0, 6, 500) for _ in sizes]
+    piece_of = [np.arange(6) % size for size in sizes]
+    pieces, times = recoded._counted(codes, piece_of, sizes)
+    rows = zip(*(piece[code] for code, piece in zip(codes, piece_of, strict=True)), strict=True)
+    assert dict(zip(map(tuple, pieces.tolist()), times.tolist(), strict=True)) == Counter(
+        tuple(map(int, row)) for row in rows
+    )
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_no_rows_are_a_sound_table(tmp_path, format):
     """A sample that shows nothing is a possible outcome, in either format."""

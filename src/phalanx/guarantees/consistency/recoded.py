@@ -267,7 +267,15 @@ def _counted(
     else:
         counted = pl.Series("key", key).value_counts(name="times")
         different, times = counted["key"].to_numpy(), counted["times"].to_numpy().astype(np.int64)
-    return np.stack(np.unravel_index(different, sizes), axis=1), times
+    return _apart(different, sizes), times
+
+
+def _apart(keys: Ints, sizes: Sequence[int]) -> Ints:
+    """The pieces that each key counts, shape (m, d), of any number of attributes."""
+    pieces = np.empty((len(keys), len(sizes)), dtype=np.int64)
+    for i in reversed(range(len(sizes))):
+        keys, pieces[:, i] = np.divmod(keys, sizes[i])
+    return pieces
 
 
 def _holding(pieces: Ints, low: Ints, high: Ints) -> Ints:
