@@ -97,6 +97,9 @@ def test_wrong_words_are_refused(ward, published) -> None:
         ["report", published, "--for", "external"],
         ["report", "nowhere", "--for", "external", "--to", "x.html"],
         ["report", published, "--for", "external", "--to", "no/where/x.html"],
+        ["report", published, "--for", "external", "--to", "out"],
+        ["report", published, "--for", "external", "--to", ""],
+        ["report", published, "--for", "external", "--to", "/"],
     ):
         said = ward.call(*words)
         assert (said.code, said.out) == (2, "") and said.err

@@ -4,8 +4,10 @@ series so far.
 """
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from errno import EISDIR
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -65,6 +67,8 @@ def write_report(
     Names released values only; loads nothing and runs nothing. OSError where it cannot be written;
     an older page is replaced whole or not at all.
     """
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
     page = render(
         releases,
         verdicts,
