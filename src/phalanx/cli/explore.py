@@ -49,10 +49,13 @@ def explore(
     resumed, sample_error, base_rates, frontiers, points (each number, method, promised, risks,
     loss, error, sample_error, figures, rows, suppressed_rows, seconds, refused), picture, adopted.
     """
-    from phalanx.exploration import explore
+    from phalanx.exploration import check_place, explore
+    from phalanx.plan import Plan
 
     if picture is not None:
         _check_place(picture)
+    if adopt is not None:
+        check_place(Plan.read(plan), adopt[1])
     with _counting(quiet=quiet or json) as progress:
         exploration = explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,

@@ -7,6 +7,7 @@ what is measured of each; ``worker`` is the process that measures and ``running`
 once, by less.
 """
 
+from phalanx.exploration.adopting import check_place
 from phalanx.exploration.estimating import Estimate, Estimator
 from phalanx.exploration.exploring import Exploration, explore
 from phalanx.methods.base import Asked, Offer, offers
@@ -19,6 +20,7 @@ __all__ = [
     "Estimator",
     "Exploration",
     "Offer",
+    "check_place",
     "explore",
     "guarantees_of",
     "offers",

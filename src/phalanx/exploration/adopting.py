@@ -14,6 +14,17 @@ from phalanx.profile.quoting import quoted
 _HEADER = re.compile(r"^\s*\[\[?\s*(?P<name>[A-Za-z_][\w.\"'-]*)\s*\]\]?\s*(#.*)?$")
 
 
+def check_place(plan: Plan, path: Path) -> None:
+    """PlanError where an adopted plan cannot stand there: it is a new file beside the plan."""
+    if path.absolute().parent.resolve() != plan.path.absolute().parent.resolve():
+        raise PlanError(
+            f"the paths in a plan are relative to it, and {path} is in another folder; "
+            f"write it beside {plan.path.name}."
+        )
+    if path.exists():
+        raise PlanError(f"{path} exists; name a new file for the adopted plan.")
+
+
 def adopted(plan: Plan, text: str, chosen: Section, *, source: Path | None, why: str) -> str:
     """The text of a plan that publishes by ``chosen``; PlanError where it cannot be written.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from phalanx.errors import PlanError
 from phalanx.exact import whole
-from phalanx.exploration.adopting import adopted
+from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
 from phalanx.exploration.ground import Ground, digest, ground
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
@@ -192,11 +192,7 @@ class Exploration:
         point, path = self[number], Path(path)
         if point.refused:
             raise PlanError(f"point {number} ({point.label}) cannot be published; adopt another.")
-        if path.absolute().parent.resolve() != self.plan.path.absolute().parent.resolve():
-            raise PlanError(
-                f"the paths in a plan are relative to it, and {path} is in another folder; "
-                f"write it beside {self.plan.path.name}."
-            )
+        check_place(self.plan, path)
         text = self.plan.path.read_text(encoding="utf-8-sig")
         why = f"Point {number} of phalanx explore: {point.label}. {self.why}"
         changed = adopted(self.plan, text, point.method, source=self.source, why=why)
