@@ -14,6 +14,7 @@ import phalanx as px
 from phalanx.estimators.answering import ERROR
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.conditions import All, Comparison, Either, Query, both
+from phalanx.estimators.models import Model
 from phalanx.estimators.sharing import Shared
 from support.estimator_cases import METHODS, answer, people, published, schema
 
@@ -113,6 +114,29 @@ def test_a_group_is_answered_as_if_it_were_asked_about_alone(releases, name: str
             where = both(where, Comparison(attribute, "in", (value,)))
         alone = asked_of(releases(name), replace(query, where=where, by=()), "").figures[0]
         assert replace(alone, values=figures.values) == figures
+
+
+def test_a_mean_is_worked_out_of_what_it_needs(anatomy, monkeypatch) -> None:
+    """Neither squares around zero nor numbers of all rows, where one facet holds the whole
+    condition; and what all groups ask of an attribute is asked once.
+    """
+    means, leaves = [], []
+    mean_of, of_leaf = Model._mean_of, Model._of_leaf
+    monkeypatch.setattr(
+        Model, "_mean_of", lambda self, *asked: means.append(asked[1:]) or mean_of(self, *asked)
+    )
+    monkeypatch.setattr(
+        Model,
+        "_of_leaf",
+        lambda self, *asked: leaves.append(asked[1].attribute) or of_leaf(self, *asked),
+    )
+    anatomy.estimate("avg(age) where job = 'clerk' group by sex")
+    assert means and all(where != All(()) for where, _, _, _ in means)
+    assert not any(power == 2 and shift == 0 for _, _, power, shift in means)
+    assert leaves.count("job") == 1 < leaves.count("sex")
+    means.clear()
+    anatomy.estimate("sum(age) where job = 'clerk' or ill = 'flu'")
+    assert any(where == All(()) for where, _, _, _ in means)
 
 
 def test_what_groups_before_the_last_worked_out_is_forgotten() -> None:

@@ -315,8 +315,11 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         expected, variance = _spread(model, asked.where, None, 0.0, low < high)
         point: float | None = expected[0] / view.share
     elif asked.of is not None:
-        expected, variance = _spread(model, asked.where, asked.of, 0.0, low < high)
-        rows, total = expected
+        if asked.aggregate == "mean":  # its variance is that around it, which is not known yet
+            rows, total = (float(part.sum()) for part in model.expected(asked.of, asked.where))
+            variance = 0.0
+        else:
+            (rows, total), variance = _spread(model, asked.where, asked.of, 0.0, low < high)
         hard = (
             bounds.means(asked.of, asked.where)
             if asked.aggregate == "mean"

@@ -67,11 +67,19 @@ class Model:
         """Of each group the expected number of rows, their expected sum of a number less ``shift``,
         and of its squares, each of shape (g,).
         """
+        rows, sums = self.expected(name, where, shift)
+        if name is None:
+            return rows, sums, sums
+        squares = self._group(where, self._holding(name, where), name, 2, shift)[1]
+        return rows, sums, self.view.real * squares
+
+    def expected(
+        self, name: str | None, where: Condition, shift: float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """The first two of these."""
         having = None if name is None else self._holding(name, where)
         share, sums = self._group(where, having, name, 1, shift)
-        squares = sums if name is None else self._group(where, having, name, 2, shift)[1]
-        real = self.view.real
-        return real * share, real * sums, real * squares
+        return self.view.real * share, self.view.real * sums
 
     def _holding(self, name: str, where: Condition) -> Facet:
         """The facet that holds a number, with most of the condition beside it."""
@@ -87,11 +95,12 @@ class Model:
         """Of each group, the expected share of rows of which the condition is true, and the same
         times a power of the number, shapes (g,).
         """
-        base = (
-            np.ones(len(self.view.rows))
-            if having is None
-            else self._mean(having, All(()), name, power, shift)
-        )
+
+        def base() -> Floats:
+            if having is None:
+                return np.ones(len(self.view.rows))
+            return self._mean(having, All(()), name, power, shift)
+
         for facet in ([having] if having is not None else []) + [
             f for f in self.view.believed if f is not having
         ]:
@@ -99,7 +108,7 @@ class Model:
                 share = self._mean(facet, where, None, 0, 0.0)
                 return share, self._mean(
                     facet, where, name, power, shift
-                ) if facet is having else share * base
+                ) if facet is having else share * base()
         if isinstance(where, Comparison):
             raise ReleaseError(
                 f"this release says nothing of {where.attribute!r}; ask about another attribute."
@@ -112,7 +121,8 @@ class Model:
         with_value = figures[carrying][1]
         if every:
             return shares[carrying] * others, with_value * others
-        return 1 - shares[carrying] * others, base - (base - with_value) * others
+        all_rows = base()
+        return 1 - shares[carrying] * others, all_rows - (all_rows - with_value) * others
 
     def _split(self, where: All | Either, having: Facet | None) -> tuple[list[Condition], int]:
         """The parts of a condition, those of one facet put together, and which of them says most of
@@ -203,18 +213,18 @@ class Model:
     def _product(self, facet: Facet, tree: Leaf | Joined) -> Floats:
         if isinstance(tree, Leaf):
             regions = self.bounds.regions[tree.attribute]
-            return self._share(
-                facet,
-                self.bounds.box(facet, tree.attribute),
-                regions,
-                tree.attribute,
-                tree.mask.astype(np.float64),
-            )
+            key = ("share", facet, tree.attribute, regions, tree.mask.tobytes())
+            return self._shared.of(key, lambda: self._of_leaf(facet, tree, regions))
         result = np.ones(len(facet.count))
         for part in tree.parts:
             share = self._product(facet, part)
             result = result * (share if tree.kind is All else 1 - share)
         return result if tree.kind is All else 1 - result
+
+    def _of_leaf(self, facet: Facet, leaf: Leaf, regions: Regions) -> Floats:
+        """The expected share of an entry's rows of which all tests of one attribute are true."""
+        box = self.bounds.box(facet, leaf.attribute)
+        return self._share(facet, box, regions, leaf.attribute, leaf.mask.astype(np.float64))
 
     def _share(self, facet: Facet, box: Box, regions: Regions, name: str, value: Floats) -> Floats:
         """The expected ``value`` (one per region) of a row of each entry."""

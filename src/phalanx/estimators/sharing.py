@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_NOTHING: Any = object()
+"""No value; keys are long, and a question of one hashes it once."""
 
 
 class Shared:
@@ -29,7 +31,8 @@ class Shared:
         >>> shared.of("rows", lambda: 3), shared.of("rows", lambda: 4)
         (3, 3)
         """
-        if key not in self._now:
-            self._now[key] = self._before[key] if key in self._before else made()
-        value: T = self._now[key]
+        value: T = self._now.get(key, _NOTHING)
+        if value is _NOTHING:
+            value = self._before.get(key, _NOTHING)
+            self._now[key] = value = made() if value is _NOTHING else value
         return value
