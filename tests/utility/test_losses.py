@@ -17,6 +17,19 @@ from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
 
 
+@pytest.mark.parametrize(("attributes", "k"), [(4, 3), (9, 3), (12, 2), (5, 1), (2, 3)])
+@pytest.mark.parametrize("most", [1, 7, 60])
+def test_sets_of_attributes_are_every_so_manieth(attributes: int, k: int, most: int) -> None:
+    """As if all were listed and most of them skipped, and of a thousand attributes at once."""
+    names = [f"a{i}" for i in range(attributes)]
+    every = list(itertools.combinations(names, k))
+    step = max(1, math.ceil(len(every) / most))
+    assert losses._sets(names, k, most) == every[::step]
+    many = [f"a{i}" for i in range(1000)]
+    assert len(losses._sets(many, 3, 60)) == 60
+    assert 9900 < len(losses.pairs(many)) <= 10_000
+
+
 def tables(n=300, seed=1):
     rng = np.random.default_rng(seed)
 
@@ -37,6 +50,26 @@ def coded():
     first, second = tables()
     bins = Bins.of(first)
     return bins, bins.code(first), bins.code(second)
+
+
+def test_products_tell_apart_as_counts_do(monkeypatch) -> None:
+    """Of many attributes the regression is the same, in blocks of rows that are not full, too."""
+    _, one, other = coded()
+    counted = propensity(one, other)
+    monkeypatch.setattr(losses, "_MOST_COUNTED", 0)
+    monkeypatch.setattr(losses, "_BLOCK", 7)
+    monkeypatch.setattr(losses, "_by_pair", None)
+    assert propensity(one, other) == pytest.approx(counted, rel=1e-9)
+
+
+def test_of_many_attributes_some_pairs_are_looked_at() -> None:
+    """Ten thousand at most, in the order of the attributes, and each as it is by itself."""
+    rng = np.random.default_rng(1)
+    table = {f"a{i}": rng.integers(0, 3, 20) for i in range(150)}
+    looked_at, figures = losses.pairs(list(table)), phi2(table)
+    assert len(looked_at) == len(figures) <= 10_000 < math.comb(150, 2)
+    for (a, b), figure in [*zip(looked_at, figures, strict=True)][::500]:
+        assert phi2({a: table[a], b: table[b]}).tolist() == [figure]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -120,7 +120,7 @@ def pairs(use: Usefulness) -> Picture | None:
         )
     return Picture(
         "Correlation kept",
-        "phi² of every two attributes: released (up) against original (across)",
+        "phi² of every two attributes, or of some of many: released (up) against original (across)",
         _svg("pairs", "Correlation kept", lines, parts),
     )
 

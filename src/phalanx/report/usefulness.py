@@ -5,7 +5,6 @@ Inside, where the original table is at hand, beside it. Outside there are releas
 distributions stand beside those of a reader who takes every interval for evenly filled.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +19,7 @@ from phalanx.estimators.draws import draw
 from phalanx.estimators.view import View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
-from phalanx.utility.losses import Bins, Coded, phi2
+from phalanx.utility.losses import Bins, Coded, pairs, phi2
 from phalanx.utility.workloads import Rows, errors, workload
 
 MOST_ROWS: Final = 50_000
@@ -227,12 +226,11 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
 
 
 def _pairs(before: Coded, after: Coded) -> tuple[tuple[str, str, float, float], ...]:
-    """What every two attributes tell of each other, before and after."""
+    """What every two attributes tell of each other, before and after; of many attributes some."""
     names = list(after)
     two = zip(phi2({n: before[n] for n in names}), phi2(after), strict=True)
     return tuple(
-        (a, b, float(was), float(now))
-        for (a, b), (was, now) in zip(itertools.combinations(names, 2), two, strict=True)
+        (a, b, float(was), float(now)) for (a, b), (was, now) in zip(pairs(names), two, strict=True)
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats, Ints, places_among
+from phalanx.arrays import Bools, Floats, Ints, places_among
 from phalanx.data.correlation import contingency
 
 Coded = Mapping[str, Ints]
@@ -20,6 +20,12 @@ Coded = Mapping[str, Ints]
 
 _BINS: Final = 10
 _MOST_TRIPLES: Final = 60
+_MOST_PAIRS: Final = 10_000
+"""Those of 141 attributes; of more attributes, some are looked at."""
+_MOST_COUNTED: Final = 100
+"""Of more attributes a product of matrices is faster than to count each pair of them."""
+_BLOCK: Final = 2048
+"""So many rows are multiplied at a time."""
 _ROUNDS: Final = 100
 _SLOW: Final = 1 / 4
 """Where a step is more than this part of the one before it, curvature is measured anew."""
@@ -85,12 +91,37 @@ def total_variation(one: Coded, other: Coded, bins: Bins, k: int) -> float | Non
     """Half the sum of differences of shares, over all combinations of k attributes (of many, some
     in a fixed order), on average; None for fewer than k.
     """
-    names = list(one)
-    sets = list(itertools.combinations(names, k))
+    sets = _sets(list(one), k, _MOST_TRIPLES)
     if not sets:
         return None
-    sets = sets[:: max(1, math.ceil(len(sets) / _MOST_TRIPLES))]
     return float(np.mean([_distance(one, other, bins, chosen) for chosen in sets]))
+
+
+def pairs(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every two attributes, in order; of many, some in a fixed order, 10,000 at most."""
+    return _sets(names, 2, _MOST_PAIRS)
+
+
+def _sets(names: Sequence[str], k: int, most: int) -> list[tuple[str, ...]]:
+    """The sets of k names, in order; where there are more than ``most``, each of as many after the
+    one before, without a list of all, of which a thousand names have 166 million of three.
+    """
+    there_are = math.comb(len(names), k)
+    if there_are <= most:
+        return list(itertools.combinations(names, k))
+    step = math.ceil(there_are / most)
+    return [_set(names, k, place) for place in range(0, there_are, step)]
+
+
+def _set(names: Sequence[str], k: int, place: int) -> tuple[str, ...]:
+    """The set at a place among those of k names, in their order."""
+    chosen, at = [], 0
+    for more in reversed(range(k)):
+        while place >= (skipped := math.comb(len(names) - at - 1, more)):
+            place, at = place - skipped, at + 1
+        chosen.append(names[at])
+        at += 1
+    return tuple(chosen)
 
 
 def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> float:
@@ -109,14 +140,17 @@ def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> flo
 
 
 def phi2(table: Coded) -> Floats:
-    """Mean-square contingency of every pair of attributes, from 0 (nothing) to 1 (one says the
+    """Mean-square contingency of :func:`pairs` of attributes, from 0 (nothing) to 1 (one says the
     other), shape (pairs,).
     """
-    coded = [np.unique(codes, return_inverse=True, return_counts=True) for codes in table.values()]
+    coded = {
+        name: np.unique(codes, return_inverse=True, return_counts=True)[1:]
+        for name, codes in table.items()
+    }
     return np.array(
         [
             contingency(a, b, of_a, of_b)
-            for (_, a, of_a), (_, b, of_b) in itertools.combinations(coded, 2)
+            for (a, of_a), (b, of_b) in ((coded[a], coded[b]) for a, b in pairs(list(table)))
         ]
     )
 
@@ -144,8 +178,9 @@ def propensity(one: Coded, other: Coded) -> float:
         p = _probability(beta, codes, ends)
         slope = _by_value(weight * (target - p), codes, sizes) - _RIDGE * beta
         if moved > _SLOW * before:  # to measure curvature takes nearly all of the time
-            hessian = _by_pair(weight * p * (1 - p), codes, ends) + _RIDGE * np.eye(len(beta))
-            inverse = np.linalg.inv(hessian[np.ix_(estimated, estimated)])
+            of_pairs = _by_pair if len(codes) <= _MOST_COUNTED else _multiplied
+            hessian = of_pairs(weight * p * (1 - p), codes, ends, estimated)
+            inverse = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))
         step = inverse @ slope[estimated]
         beta[estimated] += step
         before, moved = moved, float(np.abs(step).max())
@@ -180,9 +215,9 @@ def _by_value(of_rows: Floats, codes: Sequence[Ints], sizes: Sequence[int]) -> F
     return np.concatenate(parts)
 
 
-def _by_pair(of_rows: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
-    """The same of the rows that have two values, so that no table of all rows and all values is
-    made.
+def _by_pair(of_rows: Floats, codes: Sequence[Ints], ends: Ints, estimated: Bools) -> Floats:
+    """The same of the rows that have two ``estimated`` values, so that no table of all rows and all
+    values is made.
     """
     sums = np.zeros((ends[-1], ends[-1]))
     for i, j in itertools.combinations_with_replacement(range(len(codes)), 2):
@@ -191,4 +226,19 @@ def _by_pair(of_rows: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
         cells = np.bincount(codes[i] * wide + codes[j], of_rows, (ends[i + 1] - ends[i]) * wide)
         sums[rows, columns] = cells.reshape(-1, wide)
         sums[columns, rows] = sums[rows, columns].T
+    return sums[np.ix_(estimated, estimated)]
+
+
+def _multiplied(of_rows: Floats, codes: Sequence[Ints], ends: Ints, estimated: Bools) -> Floats:
+    """The same by products of such tables, some rows at a time; ``of_rows``: none below 0."""
+    place = np.cumsum(estimated) - 1
+    sums = np.zeros((place[-1] + 1, place[-1] + 1))
+    for start in range(0, len(of_rows), _BLOCK):
+        roots = np.sqrt(of_rows[start : start + _BLOCK])
+        table = np.zeros((len(roots), len(sums)))
+        for end, code in zip(ends, codes, strict=False):
+            value = end + code[start : start + _BLOCK]
+            rows = np.flatnonzero(estimated[value])
+            table[rows, place[value[rows]]] = roots[rows]
+        sums += table.T @ table
     return sums
