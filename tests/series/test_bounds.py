@@ -169,3 +169,20 @@ def test_other_forms_are_left_alone(tmp_path):
     published = series(tmp_path, Mondrian(k=5)).publish(people())
     assert disclosed(published, Evidence(parts={}), {}) == []
     assert not any(isinstance(value, OutputTables) for value in vars(published.form).values())
+
+
+@pytest.mark.parametrize("attributes", [62, 63])
+def test_of_many_quasi_identifiers_all_three_are_played(tmp_path, attributes):
+    """Sets of attributes are bits of one whole number, or of two."""
+    rng = np.random.default_rng(3)
+    names = [f"q{i}" for i in range(attributes)]
+    frame = pl.DataFrame({"person": np.arange(60)} | {n: rng.integers(0, 4, 60) for n in names})
+    method = MutualCover(delta="1/3", keep_tables=True, bounds={"omniscient": 0.9})
+    schema = Schema(identifier="person", quasi=names)
+    published = Series(f"of{attributes}", schema, method, to=tmp_path).publish(frame)
+    assert published.page is not None
+    assert [played.adversary for played in published.attacks] == [
+        "omniscient",
+        "informed",
+        "linkage",
+    ]
