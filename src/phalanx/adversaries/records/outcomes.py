@@ -107,10 +107,12 @@ def changed_together(leave: Ints, order: Sequence[int], whole: int) -> tuple[Int
     leave = leave.astype(kind)
     begins = np.zeros((len(leave), d + 1), dtype=kind)
     begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
-    points = np.sort(begins % whole, axis=1)
+    begun = begins % whole
+    points = np.sort(begun, axis=1)
     ends = np.concatenate([points[:, 1:], np.full((len(leave), 1), whole, dtype=kind)], axis=1)
     sets = np.zeros((-(-d // BITS), len(leave), d + 1), dtype=np.int64)
     for place, a in enumerate(order):
-        within = (points - begins[:, place, None]) % whole < leave[:, a, None]
+        behind = points - begun[:, place, None]
+        within = behind + whole * (behind < 0) < leave[:, a, None]
         sets[a // BITS] |= within.astype(np.int64) << a % BITS
     return sets, (ends - points).astype(np.float64) / whole

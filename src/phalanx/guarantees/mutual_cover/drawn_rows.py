@@ -143,6 +143,8 @@ class DrawnRows:
         for point in range(d + 1):
             here = np.flatnonzero(~together)
             for place in range(d):
+                if not len(here):  # as at most points, after a few attributes
+                    break
                 from_begin = (begins[here, point] - begins[here, place]) % whole
                 here = here[
                     by_itself[here, place]
