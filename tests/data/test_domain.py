@@ -33,6 +33,7 @@ def test_normalised():
     """Scaled positions run from 0 to 1; a domain of one point is all 0."""
     assert Domain("numeric", pl.Series([10, 15, 20])).normalised.tolist() == [0, 0.5, 1]
     assert Domain("numeric", pl.Series([7])).normalised.tolist() == [0]
+    assert Domain("numeric", pl.Series([-1.7e308, 0, 1.7e308])).normalised.tolist() == [0, 0.5, 1]
     assert Domain("numeric", pl.Series([], dtype=pl.Int64)).normalised.tolist() == []
 
 

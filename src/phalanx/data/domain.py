@@ -55,10 +55,13 @@ class Domain:
     @cached_property
     def normalised(self) -> npt.NDArray[np.float64]:
         """Positions scaled to [0, 1], shape (len,); all zero where the domain is a point."""
+        positions = self.positions
         if len(self) == 0:
-            return self.positions
-        low, high = self.positions[0], self.positions[-1]
-        scaled = np.zeros(len(self)) if high == low else (self.positions - low) / (high - low)
+            return positions
+        if not np.isfinite(float(positions[-1]) - float(positions[0])):
+            positions = positions / 2  # so that no difference is beyond all numbers
+        low, high = positions[0], positions[-1]
+        scaled = np.zeros(len(self)) if high == low else (positions - low) / (high - low)
         return np.asarray(scaled, dtype=np.float64)
 
     @cached_property
