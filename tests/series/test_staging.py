@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.exceptions import PanicException
 
 from phalanx import MInvariance, Release, Schema, Series, verify
 from phalanx.errors import LedgerError, ReleaseError
@@ -240,7 +241,7 @@ def test_a_publisher_that_is_interrupted(
     assert series_in(tmp_path).publish(table()).number == (2 if committed else 1)
 
 
-def raising(error: Exception) -> Callable[..., Any]:
+def raising(error: BaseException) -> Callable[..., Any]:
     def fail(*_: Any, **__: Any) -> Any:
         raise error
 
@@ -330,11 +331,12 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
             r"a fault of Phalanx itself \(KeyError in test_staging.py, line [0-9]+\); please .*",
         ),
         (MemoryError(), r"a fault of Phalanx itself \(MemoryError in .*"),
+        (PanicException("a value"), r"a fault of Phalanx itself \(PanicException in .*"),
     ],
-    ids=["disk", "refused", "fault", "memory"],
+    ids=["disk", "refused", "fault", "memory", "panic"],
 )
 def test_a_report_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, why: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, why: str
 ) -> None:
     """A report that cannot be written does not undo the release, whatever the fault, and the error
     does not say that it did.

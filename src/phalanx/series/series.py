@@ -657,6 +657,8 @@ class Series:
         """The release with its report, where the series writes one."""
         if not self._is.report or release.manifest.parts:
             return release
+        from polars.exceptions import PanicException  # which is no Exception
+
         page = self._is.to / staging.REPORTS / f"{self.name}-{release.number}.html"
         try:
             with staging.Folder.new(
@@ -664,7 +666,7 @@ class Series:
             ) as room:  # so that the next publish removes what an interrupted one leaves of it
                 release.report(room.path / page.name)
                 staging.hand_out_page(room.path / page.name, page)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the release has left
+        except (Exception, PanicException) as error:  # noqa: BLE001 - whatever it is, it has left
             why = f"{reason(error)}." if isinstance(error, OSError) else fault(error)
             raise ReleaseError(
                 f"release {release.number} is published as {release.path}; do not publish it again."
