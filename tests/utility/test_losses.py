@@ -174,6 +174,28 @@ def test_propensity_where_values_count_as_one(monkeypatch: pytest.MonkeyPatch) -
     assert propensity(*by_hand) == pytest.approx(expected, abs=1e-12)
 
 
+def test_propensity_ends_where_only_rounding_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where sums are off by some 1e-7, as those of many rows are, steps do not shrink below
+    1e-8, and yet it ends after as many as it takes with exact ones, at the same figure.
+    """
+    rng = np.random.default_rng(3)
+    one = {"a": rng.integers(0, 9, 400), "b": rng.integers(0, 9, 400)}
+    other = {"a": np.where(one["a"] == 0, 1, one["a"]), "b": one["b"]}
+    exact, sums, steps = propensity(one, other), losses._by_value, []
+
+    def rounded(of_rows, codes, sizes):
+        steps.append(1)
+        assert len(steps) < 30
+        return sums(of_rows, codes, sizes) + rng.normal(scale=1e-7, size=sum(sizes))
+
+    monkeypatch.setattr(losses, "_by_value", rounded)
+    assert propensity(one, other) == pytest.approx(exact, abs=1e-8)
+    steps.clear()
+    monkeypatch.setattr(losses, "_ROUNDING", 0)
+    with pytest.raises(AssertionError):
+        propensity(one, other)
+
+
 def test_propensity_with_curvature_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where curvature is measured for some steps only, the end is the same as with that of each
     step; for tables near each other once is enough.

@@ -29,6 +29,8 @@ _BLOCK: Final = 2048
 _ROUNDS: Final = 100
 _SLOW: Final = 1 / 4
 """Where a step is more than this part of the one before it, curvature is measured anew."""
+_ROUNDING: Final = 1e-4
+"""Smaller steps that shrink no more are rounding, which of many rows comes to more than 1e-8."""
 _RIDGE: Final = 1e-3
 _MOST_VALUES: Final = 1000
 """Rows are told apart by so many values: a regression takes the cube of their number."""
@@ -184,7 +186,7 @@ def propensity(one: Coded, other: Coded) -> float:
         step = inverse @ slope[estimated]
         beta[estimated] += step
         before, moved = moved, float(np.abs(step).max())
-        if moved < 1e-8:
+        if moved < 1e-8 or before <= moved < _ROUNDING:
             break
     p = _probability(beta, codes, ends)
     return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
