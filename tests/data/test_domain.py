@@ -37,6 +37,23 @@ def test_normalised():
     assert Domain("numeric", pl.Series([], dtype=pl.Int64)).normalised.tolist() == []
 
 
+def test_places():
+    """The nearest whole numbers; values that come to one place are pushed apart, unless there are
+    too many for the line, and no value lies where another does or is behind it.
+    """
+    even = Domain("numeric", pl.Series([10, 15, 20]))
+    assert even.places(1001).tolist() == [0, 500, 1001]
+    far = Domain("numeric", pl.Series([0, 1, 2, 3, 10**15]))
+    assert far.places(2**28).tolist() == [0, 1, 2, 3, 2**28]
+    assert far.places(16 * 5).tolist() == [0, 1, 2, 3, 80]
+    assert far.places(16 * 5 - 1).tolist() == [0, 0, 0, 0, 79]
+    high = Domain("numeric", pl.Series([-(10**15), 0, 1]))
+    assert high.places(2**28).tolist() == [0, 2**28, 2**28 + 1]
+    alike = Domain("numeric", pl.Series([2**62, 2**62 + 1]))  # the same, as real numbers
+    assert alike.places(100).tolist() == [0, 1]
+    assert Domain("numeric", pl.Series([], dtype=pl.Int64)).places(100).tolist() == []
+
+
 def test_a_missing_value_stands_under_the_root_alone():
     """No node below the root covers a missing value."""
     tree = Tree.of_paths([["flu", "lung", "*"], ["ulcer", "stomach", "*"]])

@@ -16,8 +16,16 @@ Principle = Callable[[list[int]], bool]
 
 
 def whole(places: Sequence[Sequence[float]]) -> list[list[int]]:
-    """Places in [0, 1] as whole numbers, rounded, of which widths are added up exactly."""
-    return [[round(place * (2**30 // len(places))) for place in line] for line in places]
+    """Places in [0, 1] as whole numbers, rounded, each above the one before; widths of these are
+    added up exactly.
+    """
+    lines: list[list[int]] = []
+    for line in places:
+        lines.append([])
+        for place in line:
+            rounded = round(place * (2**30 // len(places)))
+            lines[-1].append(max([rounded, *(before + 1 for before in lines[-1][-1:])]))
+    return lines
 
 
 def groups_of(

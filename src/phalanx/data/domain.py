@@ -64,6 +64,17 @@ class Domain:
         scaled = np.zeros(len(self)) if high == low else (positions - low) / (high - low)
         return np.asarray(scaled, dtype=np.float64)
 
+    def places(self, longest: int) -> npt.NDArray[np.float64]:
+        """Positions as whole numbers on a line that is so long, rounded to the nearest, shape
+        (len,); and pushed apart where they come to the same, so that one value far from all others
+        does not make these equal, unless a sixteenth of the line had no room for all values.
+        """
+        rounded = np.rint(self.normalised * longest)
+        if len(self) > longest // 16:
+            return np.asarray(rounded, dtype=np.float64)
+        codes = np.arange(len(self))
+        return np.asarray(np.maximum.accumulate(rounded - codes) + codes, dtype=np.float64)
+
     @cached_property
     def ancestors(self) -> pl.DataFrame | None:
         """One text column per level of the hierarchy, one row per code; a missing value stands

@@ -145,6 +145,20 @@ def test_k_groups_are_those_of_the_twin(cuts: str, cut_at: str, table: Any, k: i
     assert sets(cut(Mondrian(k=k, cuts=cuts, cut_at=cut_at), rows, values, None)) == sets(expected)
 
 
+@pytest.mark.parametrize("cut_at", ["median", "least-width"])
+def test_a_value_far_away_leaves_the_others_apart(cut_at: str) -> None:
+    """Where both attributes have one value that is far from all others, groups are narrow on both
+    all the same, by ranks.
+    """
+    draw = np.random.default_rng(5)
+    rows = [(int(a), int(b)) for a, b in draw.integers(0, 100, (400, 2))] + [(100, 100)]
+    values = [[*range(100), 10**15]] * 2
+    groups = cut(Mondrian(k=5, cut_at=cut_at), rows, values, None)
+    for a in range(2):
+        codes = [[rows[i][a] for i in group if rows[i][a] < 100] for group in groups]
+        assert np.mean([max(of_group) - min(of_group) for of_group in codes]) < 20
+
+
 def with_many_attributes(n: int, d: int, seed: int) -> tuple[list[tuple[int, ...]], Any]:
     """Rows of codes and the values behind them; some attributes are one value in all of a node."""
     rng = np.random.default_rng(seed)

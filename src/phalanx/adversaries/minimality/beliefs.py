@@ -64,7 +64,7 @@ class Replay:
                 " check that it is the table that was published."
             )
         longest = 2**30 // len(hosts.domains)  # as the method rounds them
-        positions = [np.rint(domain.normalised * longest) for domain in hosts.domains]
+        positions = [domain.places(longest) for domain in hosts.domains]
         replay = cls(
             hosts,
             microdata,

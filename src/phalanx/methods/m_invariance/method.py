@@ -431,9 +431,7 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     codes[:, ~real] = 0
     longest = 2**30 // len(columns)
     along = kernels.Along(
-        np.concatenate(
-            [np.rint(column.domain.normalised * longest).astype(np.int32) for column in columns]
-        ),
+        np.concatenate([column.domain.places(longest).astype(np.int32) for column in columns]),
         np.cumsum([0, *(len(column.domain) for column in columns)]),
     )
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))

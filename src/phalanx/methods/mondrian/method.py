@@ -425,7 +425,7 @@ def whole_places(quasi: Sequence[Column]) -> list[Floats]:
     to the same in any order.
     """
     longest = _LONGEST // len(quasi)
-    return [np.rint(column.domain.normalised * longest) for column in quasi]
+    return [column.domain.places(longest) for column in quasi]
 
 
 def groups_of(table: Table) -> Ints:

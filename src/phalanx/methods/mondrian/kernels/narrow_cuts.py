@@ -5,7 +5,7 @@ A part costs its size times its width, the sum over the attributes. Parts that a
 narrower, the larger they are: with d attributes, a size counts by the power 1 - 1 / (2d). The
 power 1 is right for parts that stay groups. From 1 + log2(1 - 1 / (2d)) on downward an even cut
 of a cube costs more than none, and a few rows after the other are cut off. Places are whole
-numbers: each attribute's line is 2**30 // d long, rounded to the nearest.
+numbers: each attribute's line is 2**30 // d long, rounded to the nearest and pushed apart.
 
 Source: our own; of the family of the surface area heuristic (MacDonald, Booth, "Heuristics for
 ray tracing using space subdivision", 1990).
