@@ -16,7 +16,20 @@ from phalanx.errors import PhalanxError, ReleaseError, SchemaError
 from phalanx.methods.base import registered
 
 WRONG: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1.5, 10**30, -(10**30), float("nan"), float("inf")),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1.5,
+        10**30,
+        -(10**30),
+        10**4000,
+        -(10**4000),
+        float("nan"),
+        float("inf"),
+    ),
     *(
         "x",
         "",
@@ -35,6 +48,9 @@ WRONG: tuple[Any, ...] = (
         {1, 2},
     ),
     *({}, {"x": 1}, {1: 2}, {"x": None}, {"x": []}, {None: None}),
+        "9" * 4000,
+        "9" * 5000,
+        "-" + "9" * 4000,
 )
 AGE = {"low": 0, "high": 10, "width": 5}
 MADE: dict[Any, dict[str, Any]] = {
@@ -80,7 +96,7 @@ def test_a_wrong_parameter_is_a_sentence(cls: Any, parameter: str) -> None:
             assert shown and (not hasattr(made, "parameters") or made.parameters())
         except PhalanxError as refused:
             said = str(refused)
-            assert said.endswith(".") and said.count(". ") <= 1, said
+            assert said.endswith(".") and said.count(". ") <= 1 and len(said) < 1000, said
 
 
 def test_there_are_parameters_to_try() -> None:
@@ -153,3 +169,59 @@ def test_an_adversary_takes_releases(name: str, wrong: Any) -> None:
         adversary.attack(wrong, None)
     with pytest.raises(PhalanxError, match=r"\.$"):
         adversary.attack([], wrong if wrong is not None else 3)
+
+
+@pytest.fixture(scope="module")
+def release() -> Any:
+    """Twenty persons, in memory."""
+    table = pl.DataFrame({"a": list(range(20)), "s": [str(i % 5) for i in range(20)]})
+    return px.publish(table, px.Schema(quasi=["a"], sensitive="s"), px.Anatomy(l=2))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"x", ["x"], {}, len], ids=repr)
+def test_a_path_is_a_path(release: Any, wrong: Any, tmp_path: Any) -> None:
+    """What reads or writes files refuses, in one sentence, what is no path."""
+    plan = px.Plan.parse(PLAN, tmp_path / "plan.toml")
+    doors = [px.Release.read, px.Plan.read, release.save, release.report, px.explore]
+    doors += [] if wrong is None else [lambda given: px.explore(plan, folder=given)]
+    for door in doors:
+        with pytest.raises(
+            PhalanxError, match=r"^[^.]* is (of the type|the class) .*; give its path"
+        ):
+            door(wrong)
+
+
+PLAN = """
+series.name = "j"
+source.path = "t.parquet"
+schema = { quasi = ["a"], sensitive = "s" }
+method = { name = "anatomy", l = 2 }
+publish.to = "out"
+"""
+
+
+def test_what_is_swapped_is_not_shown(tmp_path: Any) -> None:
+    """A schema in the place of the name, and what is no ledger, are said in one short sentence."""
+    schema, method = px.Schema(quasi=["a"], sensitive="s"), px.Anatomy(l=2)
+    with pytest.raises(SchemaError, match=r"^the series name is of the type Schema; give a text"):
+        px.Series(schema, "x", method, to=tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(LedgerError, match=r"^the ledger is of the type int; give its url"):
+        px.Series("x", schema, method, to=tmp_path, ledger=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cls", [px.Prefix, px.Bands])
+@pytest.mark.parametrize("wrong", [(5, 4, 0), (None,), (3,), ("x",), (["x"],), ({5, 0},), (len,)])
+def test_a_hierarchy_takes_one_list_of_numbers(cls: Any, wrong: Any) -> None:
+    """Numbers one by one, and what is no list of numbers, are refused with an example."""
+    with pytest.raises(SchemaError, match=r"one list of numbers; write them as in \w+\(\("):
+        cls(*wrong)
+    assert px.Prefix([5, 0]) == px.Prefix((5, 0))
+
+
+@pytest.mark.parametrize("refusing", [bounded, whole])
+def test_a_number_of_thousands_of_digits_is_not_repeated(refusing: Any) -> None:
+    """Its refusal stays a sentence, also where Python itself writes no such number."""
+    for wrong in (-(10**4000), -(10**5000), "9" * 5000):
+        with pytest.raises(PlanError, match=r"\.$") as refused:
+            refusing(wrong, "l", 1)
+        assert len(str(refused.value)) < 120

@@ -16,7 +16,7 @@ PhalanxError
 import difflib
 import re
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -39,20 +39,25 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
+_ENDLESS: Final = re.compile(r"([^\s/\\]{30})[^\s/\\;,.'\"]{270,}")
+"""A word of more letters than any name of a file has."""
 
 
 class PhalanxError(Exception):
     """The base of all errors that tell the user what to do; the command line prints them without a
     traceback.
 
-    A message may name what a person typed, and that may be a url with a password in it, or have
-    line ends: they are taken out here, for every message there is.
+    A message may name what a person typed, and that may be a url with a password in it, have line
+    ends, or be a number of thousands of digits: they are taken out here, for every message there
+    is.
+
+    >>> print(PhalanxError("l must be at most 9, and is " + "9" * 4000 + "; lower it."))
+    l must be at most 9, and is 999999999999999999999999999999…; lower it.
     """
 
     def __init__(self, sentence: str = "") -> None:
-        super().__init__(
-            without_passwords(_CONTROL.sub(lambda match: repr(match[0])[1:-1], sentence))
-        )
+        line = _CONTROL.sub(lambda match: repr(match[0])[1:-1], sentence)
+        super().__init__(_ENDLESS.sub(r"\1…", without_passwords(line)))
 
 
 class SourceError(PhalanxError):
@@ -127,6 +132,18 @@ def shortened(text: str, most: int = 200) -> str:
     """
     text = without_passwords(text)
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def shown(value: object, show: Callable[[object], str] = repr) -> str:
+    """What was given, for a sentence that refuses it.
+
+    >>> shown("1/6"), shown(10**5000)
+    ("'1/6'", 'a number of thousands of digits')
+    """
+    try:
+        return show(value)
+    except ValueError:  # of Python, which writes no such number
+        return "a number of thousands of digits"
 
 
 def unusable(error: OSError) -> str:

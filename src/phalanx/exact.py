@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.arrays import Ints
-from phalanx.errors import PlanError
+from phalanx.errors import PlanError, shown
 
 Number = int | float | Fraction | str
 """A parameter: a whole number, a fraction, decimal text such as ``"0.2"`` or ``"1/6"``; a float
@@ -36,7 +36,7 @@ def exact(value: Number, what: str) -> Fraction:
         return Fraction(repr(float(value)) if isinstance(value, float) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise PlanError(
-            f'{what} must be a number such as 2, 0.5 or "1/6", and is {value!r}.'
+            f'{what} must be a number such as 2, 0.5 or "1/6", and is {shown(value)}.'
         ) from None
 
 
@@ -50,7 +50,7 @@ def bounded(value: Number, what: str, low: int, high: int | None = None) -> Frac
     if number < low or (high is not None and number > high):
         raise PlanError(
             f"{what} must be at least {low}{'' if high is None else f' and at most {high}'}, and is"
-            f" {value}."
+            f" {shown(value, str)}."
         )
     return number
 
@@ -71,7 +71,7 @@ def is_list(given: object, of: Callable[[Any], bool]) -> bool:
 def whole(value: int, what: str, low: int = 1) -> int:
     """The whole number, at least ``low``; PlanError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise PlanError(f"{what} must be a whole number of at least {low}, and is {value!r}.")
+        raise PlanError(f"{what} must be a whole number of at least {low}, and is {shown(value)}.")
     return value
 
 

@@ -10,11 +10,12 @@ exposures are (methods/global_guarantee/ratios.py). Permanent values, which the 
 are published in cohorts (``cohorts``).
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from math import ceil, inf
+from math import ceil
 from typing import Any, ClassVar, Literal
 
 import polars as pl
@@ -141,7 +142,7 @@ class GlobalGuarantee:
         if self.alpha is not None and (
             isinstance(self.alpha, bool)
             or not isinstance(self.alpha, int | float)
-            or not 1 < self.alpha < inf
+            or not 1 < self.alpha <= sys.float_info.max
         ):
             raise PlanError(
                 f"[method] alpha = {self.alpha!r} must be a number above 1, for at 1 the first"
