@@ -2,8 +2,10 @@
 """`phalanx measure` and `phalanx draw`: from a folder, as text and as JSON."""
 
 import json
+from contextlib import contextmanager
 
 import polars as pl
+import pytest
 
 
 def published(ward):
@@ -58,3 +60,25 @@ def test_draw(ward) -> None:
         == 0
     )
     assert ward.call("draw", "out/ward-1", "--to", "other", "--format", "sav").code == 2
+
+
+def test_draw_writes_each_table_when_it_is_drawn(ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand million tables those that were drawn before it was stopped stand in the folder,
+    and the bar says of how many.
+    """
+    published(ward)
+    told: list[tuple[int, int]] = []
+
+    @contextmanager
+    def stopping(_: str, *, quiet: bool):  # noqa: ARG001
+        def tell(done: int, of: int) -> None:
+            told.append((done, of))
+            if done == 2:
+                raise KeyboardInterrupt
+
+        yield tell
+
+    monkeypatch.setattr("phalanx.cli.draw.counting", stopping)
+    said = ward.call("draw", "out/ward-1", "--to", "drawn", "--times", 10**9)
+    assert said.code == 130 and told == [(1, 10**9), (2, 10**9)]
+    assert len(list((ward.path / "drawn").iterdir())) == 2

@@ -136,3 +136,13 @@ def test_arrow_takes_no_more_memory_than_it_needs():
             [sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True
         )
         assert run.stdout.split()[-1] == expected
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_is_done_is_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch, quiet) -> None:
+    """How many of how many, on standard error; nothing where quiet is asked for."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with output.counting("tables", quiet=quiet) as progress:
+        progress(3, 7)
+    assert ("tables" in terminal.getvalue() and "3/7" in terminal.getvalue()) is not quiet

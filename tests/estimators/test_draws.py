@@ -14,7 +14,7 @@ import phalanx as px
 from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.errors import ReleaseError
 from phalanx.estimators import draws
-from phalanx.estimators.draws import draw
+from phalanx.estimators.draws import draw, drawing
 from phalanx.estimators.pooling import _quantile
 from support.estimator_cases import JOBS, METHODS, people, published, schema
 
@@ -226,3 +226,14 @@ def test_what_cannot_be_pooled(given) -> None:
     """One table, unequal lists, missing and negative variances are refused."""
     with pytest.raises(px.PhalanxError, match="two or more"):
         px.pool(*given)
+
+
+def test_a_table_is_drawn_when_it_is_asked_for(drawn) -> None:
+    """Of a thousand million tables the first ones come at once, the same as of three; what is wrong
+    is refused before the first.
+    """
+    release, tables = drawn("mondrian")
+    many = drawing(release, 10**9, seed=1)
+    assert all(next(many).equals(table) for table in tables)
+    with pytest.raises(ReleaseError, match="no number of tables"):
+        drawing(release, 0)

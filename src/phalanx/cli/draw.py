@@ -3,12 +3,13 @@
 table.
 """
 
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_text
+from phalanx.cli.output import JSON, QUIET, counting, show_json, show_text
 
 
 def draw(
@@ -26,6 +27,7 @@ def draw(
     ] = None,
     format: Annotated[str, typer.Option(help="csv, or parquet.")] = "csv",
     json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Draw tables in the original's columns that the release leaves possible, into a new folder;
     analyse each, and pool what comes out.
@@ -33,7 +35,7 @@ def draw(
     JSON keys: folder, tables, rows.
     """
     from phalanx.errors import ReleaseError
-    from phalanx.estimators.draws import draw as drawn
+    from phalanx.estimators.draws import drawing
     from phalanx.release.folder import FORMATS, encode
     from phalanx.series.released import Release
 
@@ -43,14 +45,16 @@ def draw(
         raise ReleaseError(
             f"{to} exists, and drawn tables are not mixed with others; name a new folder."
         )
-    tables = drawn(Release.read(release), times, never=never or ())
+    tables = drawing(Release.read(release), times, never=never or ())
     to.mkdir(parents=True)
-    names = []
-    for i, table in enumerate(tables, 1):
-        names.append(f"draw-{i:0{len(str(times))}}.{format}")
-        with (to / names[-1]).open("wb") as file:
-            encode(table, file, format)
-    rows = [table.height for table in tables]
+    names, rows = [], []
+    with counting("tables", quiet=quiet or json) as progress:
+        for i, table in enumerate(tables, 1):
+            names.append(f"draw-{i:0{len(str(times))}}.{format}")
+            encode(table, whole := BytesIO(), format)
+            (to / names[-1]).write_bytes(whole.getbuffer())  # not half of one, where it is stopped
+            rows.append(table.height)
+            progress(i, times)
     if json:
         show_json({"folder": str(to), "tables": names, "rows": rows})
         return

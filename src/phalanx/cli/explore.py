@@ -3,15 +3,12 @@
 
 import errno
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, counting, show_json, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.exploration import Exploration
@@ -56,7 +53,7 @@ def explore(
         _check_place(picture)
     if adopt is not None:
         check_place(Plan.read(plan), adopt[1])
-    with _counting(quiet=quiet or json) as progress:
+    with counting("points", quiet=quiet or json) as progress:
         exploration = explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,
             workers=workers, progress=progress,
@@ -107,28 +104,3 @@ def _check_place(file: Path) -> None:
     file.parent.stat()
     if file.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
-
-
-@contextmanager
-def _counting(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar over points on standard error, on a terminal only."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _done, _of: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("points"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("points", total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)

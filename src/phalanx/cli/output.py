@@ -17,6 +17,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
     from phalanx.guarantees.base import Verdict
 
@@ -229,6 +230,40 @@ def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
+    with _bar() as bar:
+        task = bar.add_task(total[0], total=len(total))
+        begun: list[str] = []
+
+        def begin(step: str) -> None:
+            bar.update(task, description=step, completed=len(begun))
+            begun.append(step)
+
+        waits = logging.Handler()
+        waits.emit = lambda record: bar.console.print(record.getMessage())  # type: ignore[method-assign]
+        log = logging.getLogger("phalanx")
+        log.setLevel(logging.INFO)
+        log.addHandler(waits)
+        try:
+            yield begin
+        finally:
+            log.removeHandler(waits)
+
+
+@contextmanager
+def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar over so many things on standard error, on a terminal only; yields what to call with how
+    many are done, and of how many.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _done, _of: None
+        return
+    with _bar() as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def _bar() -> "Progress":
+    """What was done, of how much, since when and for how long still."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -246,20 +281,4 @@ def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(total[0], total=len(total))
-        begun: list[str] = []
-
-        def begin(step: str) -> None:
-            bar.update(task, description=step, completed=len(begun))
-            begun.append(step)
-
-        waits = logging.Handler()
-        waits.emit = lambda record: bar.console.print(record.getMessage())  # type: ignore[method-assign]
-        log = logging.getLogger("phalanx")
-        log.setLevel(logging.INFO)
-        log.addHandler(waits)
-        try:
-            yield begin
-        finally:
-            log.removeHandler(waits)
+    return Progress(*columns, console=Console(stderr=True), transient=True)

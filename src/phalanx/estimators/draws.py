@@ -8,14 +8,14 @@ the model believes values to lie. What the model learned is uncertain, too: each
 boxes anew (the Bayesian bootstrap, Rubin 1981), so that draws differ by what is not known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Floats, Ints, in_order
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, shown
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
@@ -41,8 +41,23 @@ def draw(
     """So many tables that the release leaves possible, in the original's columns, rows in random
     order; see ``phalanx.Release.draw``.
     """
+    return list(drawing(release, times, never=never, seed=seed))
+
+
+def drawing(
+    release: Release,
+    times: int,
+    *,
+    never: "Sequence[str | pl.Expr] | str | pl.Expr" = (),
+    seed: int | None = None,
+) -> Iterator[pl.DataFrame]:
+    """The same tables one after the other, each drawn when it is asked for; what is wrong is
+    refused before.
+    """
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-        raise ReleaseError(f"times = {times!r} is no number of tables; give a whole number from 1.")
+        raise ReleaseError(
+            f"times = {shown(times)} is no number of tables; give a whole number from 1."
+        )
     view = view_of(release)
     for attribute in view.attributes:
         view.attribute(attribute.name)  # refuses sets
@@ -50,7 +65,7 @@ def draw(
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     regions = {a.name: view.regions(a.name, All(tuple(rules))) for a in view.attributes}
     bounds = Bounds(view, regions)
-    return [_table(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times)]
+    return (_table(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times))
 
 
 def _rule(view: View, rule: "str | pl.Expr") -> Condition:
