@@ -7,12 +7,14 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
 import pytest
 
 import phalanx as px
 from phalanx import adversaries
 from phalanx.adversaries.base import Attack
-from phalanx.errors import PhalanxError, ReleaseError, SchemaError
+from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SchemaError
+from phalanx.exact import bounded, whole
 from phalanx.methods.base import registered
 
 WRONG: tuple[Any, ...] = (
@@ -33,6 +35,9 @@ WRONG: tuple[Any, ...] = (
     *(
         "x",
         "",
+        "9" * 4000,
+        "9" * 5000,
+        "-" + "9" * 4000,
         b"x",
         object(),
         len,
@@ -48,9 +53,6 @@ WRONG: tuple[Any, ...] = (
         {1, 2},
     ),
     *({}, {"x": 1}, {1: 2}, {"x": None}, {"x": []}, {None: None}),
-        "9" * 4000,
-        "9" * 5000,
-        "-" + "9" * 4000,
 )
 AGE = {"low": 0, "high": 10, "width": 5}
 MADE: dict[Any, dict[str, Any]] = {

@@ -14,6 +14,7 @@ PhalanxError
 """
 
 import difflib
+import os
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,9 +39,9 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
 """
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 _ENDLESS: Final = re.compile(r"([^\s/\\]{30})[^\s/\\;,.'\"]{270,}")
 """A word of more letters than any name of a file has."""
+_OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
 class PhalanxError(Exception):
@@ -195,6 +196,18 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     """The first names, quoted, and how many more there are."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
+    """The path that is given; an error of ours where something else stands in its place.
+
+    >>> path_of(None, "the plan", PlanError)
+    Traceback (most recent call last):
+    phalanx.errors.PlanError: the plan is of the type NoneType; give its path, as a text or a Path.
+    """
+    if not isinstance(given, str | os.PathLike) or isinstance(os.fspath(given), bytes):
+        raise refusal(f"{what} is {kind_of(given)}; give its path, as a text or a Path.")
+    return Path(given)
 
 
 def kind_of(thing: Any) -> str:

@@ -14,7 +14,14 @@ from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import one_wave
-from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
+from phalanx.errors import (
+    PhalanxError,
+    PlanError,
+    SchemaError,
+    SourceError,
+    did_you_mean,
+    path_of,
+)
 from phalanx.methods.base import Budgeted, Method, make, promises_nothing
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
 from phalanx.series.given import Progress
@@ -59,7 +66,7 @@ class Plan:
         PlanError
             Where a key is unknown or its value wrong.
         """
-        path = Path(path)
+        path = path_of(path, "the plan", PlanError)
         try:
             with path.open("rb") as opened:
                 content = opened.read(_LARGEST + 1)

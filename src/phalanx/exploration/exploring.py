@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from phalanx.errors import PlanError
+from phalanx.errors import PlanError, path_of
 from phalanx.exact import whole
 from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
@@ -291,7 +291,8 @@ def explore(
     asked = [grid] if isinstance(grid, str | Mapping) else grid
     plan_section = {"name": method.name, **(method.model_extra or {})}
     points = sections(plan_section, plan.schema(), asked)
-    where = Path(folder or plan.path.absolute().parent / f"{plan.name}.explore")
+    beside = plan.path.absolute().parent / f"{plan.name}.explore"
+    where = path_of(beside if folder is None else folder, "the folder for points", PlanError)
     given = list(surrogate) if isinstance(surrogate, list | tuple) else [surrogate]
     try:
         on = ground(

@@ -17,7 +17,7 @@ import polars.selectors as cs
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.reading import check_size, read_parquet, refusing
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, path_of
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import DESCRIBED_BY, Form
 from phalanx.release.forms.generalized import Generalized
@@ -84,7 +84,7 @@ class Release:
         ReleaseError
             Where a file is missing, added, changed, or does not say what the manifest says.
         """
-        path = Path(path)
+        path = path_of(path, "the release folder", ReleaseError)
         manifest = _checked_manifest(path)
         return cls(manifest=manifest, form=read_form(path, manifest), path=path)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phalanx.data.schema import Schema
-from phalanx.errors import MethodError, PlanError, SchemaError, kind_of
+from phalanx.errors import MethodError, PlanError, SchemaError, kind_of, shortened
 from phalanx.exact import whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
@@ -23,9 +23,11 @@ def check_parts(
     name: str, schema: Schema, method: Method, formats: Sequence[str], seed: int | None
 ) -> None:
     """PlanError, SchemaError or MethodError where something is not what it must be."""
-    if not isinstance(name, str) or not name or Path(name).name != name or name.startswith("."):
+    if not isinstance(name, str):
+        raise SchemaError(f"the series name is {kind_of(name)}; give a text, then the schema.")
+    if not name or Path(name).name != name or name.startswith("."):
         raise SchemaError(
-            f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'."
+            f"the series name {shortened(repr(name))} cannot be a folder's name; use letters, digits, '-' and '_'."
         )
     if not isinstance(schema, Schema):
         raise SchemaError(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.sources.frames import like
-from phalanx.errors import PhalanxError, ReleaseError
+from phalanx.errors import PhalanxError, ReleaseError, path_of
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
@@ -332,7 +332,7 @@ class Release(folder.Release):
         ReleaseError
             Where the name is taken, or the folder cannot be written.
         """
-        final = Path(path)
+        final = path_of(path, "the new folder", ReleaseError)
         if final.exists():
             raise ReleaseError(
                 f"{final} exists, and a release is never written over another; choose another name."
@@ -387,6 +387,7 @@ class Release(folder.Release):
         from phalanx.report import AUDIENCES, write_report
         from phalanx.series.bounds import questions
 
+        target = path_of(path, "the page's file", ReleaseError)
         if audience not in AUDIENCES:
             raise ReleaseError(f"a page is for {' or '.join(AUDIENCES)}, and not {audience!r}.")
         checks = self._checks_for(audience)
@@ -399,7 +400,7 @@ class Release(folder.Release):
                     "microdata": self.evidence.microdata.get(self.number),
                 }
             write_report(
-                Path(path),
+                target,
                 [*self._earlier, self],
                 checks,
                 summary=self._summary() if inside else {},
@@ -422,7 +423,7 @@ class Release(folder.Release):
                 f"{self.path} contradicts itself, and no page can be made of it; 'phalanx verify'"
                 " says where."
             ) from None
-        return Path(path)
+        return target
 
     def _checks_for(self, audience: "Audience") -> list[Verdict]:
         """What a page shows as checked: for those outside, what anybody can check."""

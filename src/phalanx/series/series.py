@@ -152,6 +152,8 @@ class Series:
         self.name = name
         if not isinstance(to, str | Path):
             raise SchemaError(f"the folder for releases is {kind_of(to)}; give its path as 'to'.")
+        if not isinstance(ledger, str | Path | None):
+            raise LedgerError(f"the ledger is {kind_of(ledger)}; give its url, or its file's path.")
         place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
         url = place if isinstance(place, str) else f"sqlite:///{place.absolute()}"
         self._is = _Settings(

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Final, Protocol, runtime_checkable
 
 import polars as pl
 
-from phalanx.errors import SchemaError
+from phalanx.errors import SchemaError, shown
 
 
 @runtime_checkable
@@ -241,7 +242,8 @@ class Prefix:
     lengths: tuple[int, ...]
     """How many characters each level keeps, falling; 0 is the root."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, lengths: Sequence[int], *more: Any) -> None:
+        _set_list(self, "lengths", lengths, more, "Prefix((5, 3, 0))")
         falling = all(a > b for a, b in zip(self.lengths, self.lengths[1:], strict=False))
         if (
             len(self.lengths) < 2
@@ -251,7 +253,7 @@ class Prefix:
         ):
             raise SchemaError(
                 f"prefix lengths must fall, from {_LONGEST} at most, and end in 0, as in [5, 3, 0];"
-                f" these are {list(self.lengths)}."
+                f" these are {shown(list(self.lengths))}."
             )
 
     def leaves(self, values: pl.Series) -> pl.Series:
@@ -288,13 +290,14 @@ class Bands:
     widths: tuple[float, ...]
     """The width of each level's bands, in the attribute's units; each a multiple of the one before."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, widths: Sequence[float], *more: Any) -> None:
+        _set_list(self, "widths", widths, more, "Bands((5, 10, 20))")
         exact = self._exact
         nested = all(b > a and b % a == 0 for a, b in itertools.pairwise(exact))
         if not exact or exact[0] <= 0 or not nested:
             raise SchemaError(
                 "each band width must be a multiple of the one before, as in [5, 10, 20]; these"
-                f" are {list(self.widths)}."
+                f" are {shown(list(self.widths))}."
             )
 
     @property
@@ -337,6 +340,14 @@ class ByFrequency:
 
     def parameters(self) -> dict[str, Any]:
         return {"kind": "frequency"}
+
+
+def _set_list(made: Any, name: str, given: Any, more: Any, example: str) -> None:
+    """Keep a hierarchy's numbers; SchemaError where they are not one list of numbers."""
+    is_list = isinstance(given, Sequence) and all(isinstance(part, Real) for part in given)
+    if more or not is_list:
+        raise SchemaError(f"{name} must be one list of numbers; write them as in {example}.")
+    object.__setattr__(made, name, tuple(given))
 
 
 def _uncounted(values: pl.Series) -> pl.Series:
