@@ -185,6 +185,15 @@ def test_the_ends_of_the_floats():
     assert found[0, 1] == pytest.approx(float(naive.phi2([0, 1, 1, 1, 1, 0], [0, 1, 0, 0, 1, 0])))
 
 
+def test_numbers_that_no_float_tells_apart_are_one_interval():
+    """Whole numbers near 2^62, more of them than bins, are correlated with nothing."""
+    near = [2**62 + i for i in range(20)]
+
+    found = phi2(encoded(pl.DataFrame({"x": near, "y": ["a", "b"] * 10})), 10)
+
+    assert found[0, 1] == 0
+
+
 def test_huge_domains_are_counted_sparsely():
     """Two attributes of a hundred thousand values each need no table of ten thousand million cells;
     the figures are those of the small tables inside.

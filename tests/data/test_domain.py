@@ -2,7 +2,9 @@
 """Positions put the values of an ordered domain on a line."""
 
 import datetime as dt
+import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -52,6 +54,16 @@ def test_places():
     alike = Domain("numeric", pl.Series([2**62, 2**62 + 1]))  # the same, as real numbers
     assert alike.places(100).tolist() == [0, 1]
     assert Domain("numeric", pl.Series([], dtype=pl.Int64)).places(100).tolist() == []
+
+
+@pytest.mark.parametrize("missing", [[], [None]])
+def test_ends_whose_distance_no_float_holds(missing):
+    """They are 0 and 1 all the same, and what lies between them stays between."""
+    big = sys.float_info.max
+    domain = Domain("numeric", pl.Series([*missing, -big, 0.0, big], dtype=pl.Float64))
+    scaled = domain.normalised.tolist()
+    assert np.isfinite(domain.positions).all() and (scaled[0], scaled[-1]) == (0, 1)
+    assert scaled[-2] == 0.5 and scaled == sorted(scaled)
 
 
 def test_a_missing_value_stands_under_the_root_alone():

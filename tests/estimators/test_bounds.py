@@ -12,6 +12,7 @@ import pytest
 import phalanx as px
 from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
+from phalanx.estimators.bounds import _Taken as Taken
 from phalanx.estimators.conditions import All, Comparison, Query
 from phalanx.release import folder
 from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
@@ -257,3 +258,21 @@ def test_tight_ends_say_more_than_their_box() -> None:
         release, Query("sum", "age", Comparison("age", "missing", negated=True)), ""
     ).figures[0]
     assert total.low is not None and total.high is not None and total.low <= 115 <= total.high
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shift", "least"),
+    [
+        ([1e308, 1e308, -1e308], 0.0, 1e308),
+        ([1e308, 1e308], 0.0, np.inf),
+        ([-1e308, -1e308, -1e308], 1e307, -np.inf),
+        ([1.5, -2.5], 1.0, 1.0),
+    ],
+)
+def test_a_least_sum_that_no_float_holds(numbers, shift, least) -> None:
+    """A sum is right though what is added on the way to it is more than a float holds, and infinite
+    where it is itself.
+    """
+    once = np.ones(len(numbers), dtype=np.int64)
+    with np.errstate(over="ignore"):
+        assert Taken(np.array(numbers), once, once).least(shift) == pytest.approx(least)

@@ -103,13 +103,15 @@ def _coded(column: Column, bins: int) -> Ints:
 
 def _intervals(positions: Floats, occurs: npt.NDArray[np.bool_], bins: int) -> Ints:
     """For every position its interval, 0 .. bins-1, of equal width between the first and the last
-    that occurs; clipped for those that do not.
+    that occurs; clipped for those that do not. One interval where no float tells them apart.
     """
     scaled = np.ldexp(
         positions, -int(np.frexp(np.abs(positions).max())[1])
     )  # exact, and no difference overflows
     present = scaled[occurs]
     low, high = present[0], present[-1]
+    if low == high:
+        return np.zeros(len(scaled), dtype=np.int64)
     bins_of: Ints = np.floor((np.clip(scaled, low, high) - low) * bins / (high - low)).astype(
         np.int64
     )

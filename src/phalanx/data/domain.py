@@ -3,6 +3,7 @@
 line.
 """
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,8 +49,10 @@ class Domain:
             places = present.to_physical().cast(pl.Float64).to_numpy()
         if not first:
             return places
-        gap = (places[-1] - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
-        below = places[0] - gap if len(places) else 0.0
+        # of halves, which are exact, as no float may hold how far apart the ends are
+        least, greatest = (float(places[0]), float(places[-1])) if len(places) else (1.0, 1.0)
+        gap = (greatest / 2 - least / 2) / (len(places) - 1) * 2 if len(places) > 1 else 1.0
+        below = max(least - gap, -sys.float_info.max)
         return np.concatenate([[below], places])
 
     @cached_property

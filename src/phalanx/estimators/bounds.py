@@ -254,7 +254,11 @@ class _Taken:
         values = self.values + shift
         taken = np.where(values < 0, self.may, self.must)
         used = taken > 0
-        return math.fsum((values[used] * taken[used]).tolist())
+        try:
+            return math.fsum((values[used] * taken[used]).tolist())
+        except (OverflowError, ValueError):  # near the largest number that a float holds
+            small = np.ldexp(self.values[used], -64) + math.ldexp(shift, -64)
+            return float(np.ldexp(math.fsum((small * taken[used]).tolist()), 64))
 
 
 @dataclass(frozen=True, eq=False)
