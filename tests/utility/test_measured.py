@@ -80,3 +80,19 @@ def test_measure_takes_files_and_sets(tmp_path) -> None:
         table
     )
     assert any("sets" in note for note in found.notes)
+
+
+def test_columns_of_another_type_are_read_as_they_were_published() -> None:
+    """Numbers and days that stand as text are measured as such; what is none is refused, and no
+    value of a person is named.
+    """
+    release = px.publish(TABLE, schema(), px.Mondrian(k=3))
+    figures = release.measure(TABLE, seed=1).figures
+    for since in (pl.String, pl.Datetime):
+        other = TABLE.with_columns(pl.col("age").cast(pl.String), pl.col("since").cast(since))
+        assert release.measure(other, seed=1).figures == figures
+    with pytest.raises(px.PhalanxError, match=r"'age' .* text that is not a number") as refused:
+        release.measure(TABLE.with_columns(age=pl.lit("secret")))
+    assert "secret" not in str(refused.value)
+    with pytest.raises(px.PhalanxError, match="'ill' holds lists"):
+        release.measure(TABLE.with_columns(ill=pl.lit(["a"])))

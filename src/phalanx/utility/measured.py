@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from phalanx.data.column import infer_type, kind_of, typed
+from phalanx.data.schema import Type
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
 from phalanx.estimators.bounds import Bounds
@@ -119,8 +121,9 @@ def measure(
     attributes, and perhaps others.
     """
     view = view_of(release)
-    names = [a.name for a in view.attributes if a.type != "set"]
-    table = _chosen(original, names, "original")
+    kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
+    names = list(kinds)
+    table = _chosen(original, kinds, "original")
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = int(view.real.sum())
     if not rows or not table.height:
@@ -150,18 +153,25 @@ def measure(
         )
     else:
         figures.append(
-            _of_learning(table, drawn, sample, _chosen(held_out, names, "held-out table"), target)
+            _of_learning(table, drawn, sample, _chosen(held_out, kinds, "held-out table"), target)
         )
     return Measured(figures=tuple(figures), rows=rows, original=table.height, notes=tuple(notes))
 
 
-def _chosen(table: pl.DataFrame, names: Sequence[str], called: str) -> pl.DataFrame:
-    if missing := [name for name in names if name not in table.columns]:
+def _chosen(table: pl.DataFrame, kinds: Mapping[str, Type], called: str) -> pl.DataFrame:
+    """The published columns; numbers and days that are of another type are made such."""
+    if missing := [name for name in kinds if name not in table.columns]:
         raise ReleaseError(
             f"the {called} has no column {missing[0]!r}, which is published; give the table that"
             " the release was made of."
         )
-    return table.select(names)
+    lines = [
+        table[name]
+        for name, kind in kinds.items()
+        if kind_of(table[name], kind, None) in ("numeric", "date")
+        and (infer_type(table[name].dtype) != kind or table[name].dtype == pl.Datetime)
+    ]
+    return table.select(*kinds).with_columns(typed(line, kinds[line.name]) for line in lines)
 
 
 def _of_form(release: Release, view: View) -> list[Figure]:
