@@ -90,6 +90,14 @@ def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, 
         divide(source / "t.parquet", schema, method)
 
 
+@pytest.mark.parametrize("method", WHOLE.values(), ids=WHOLE)
+def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, method):
+    """But that the engine is left out, which divides it."""
+    left(monkeypatch, 1 << 40)
+    with pytest.raises(MethodError, match=r"needs? the whole table .*leave the engine out\.$"):
+        divide(source / "t.parquet", SCHEMA, method, engine="out-of-core")
+
+
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
     """A frame, a memory of nothing, and values that are not applicable."""
     with pytest.raises(PlanError, match="reads a whole Parquet file"):

@@ -119,6 +119,11 @@ def divide(
     if engine is None and needed <= room:
         return None
     if refusal := _whole(method, schema, began):
+        if needed <= room:
+            raise MethodError(
+                f"{refusal}, where it fits, and engine = 'out-of-core' divides it; leave the engine"
+                " out."
+            )
         raise MethodError(
             f"{refusal}, and {rows:,} rows of {columns} columns are estimated to take"
             f" {_gb(needed)} where {_gb(room)} may be taken; raise [publish] memory_limit, or use a"
