@@ -252,8 +252,8 @@ def test_a_first_line_of_values_is_not_quoted():
 
 
 def test_an_empty_table_is_refused():
-    """Without rows there is nothing to publish."""
-    with pytest.raises(SourceError, match="no rows"):
+    """Without rows there is nothing to publish, to check or to attack."""
+    with pytest.raises(SourceError, match=r"^the table has no rows; give one that has some\.$"):
         encode_one(pl.Series("x", [], dtype=pl.Int64))
 
 

@@ -67,7 +67,7 @@ class Microdata:
         """
         check_columns(frame, schema)
         if frame.height == 0:
-            raise SourceError("the table has no rows; there is nothing to publish.")
+            raise SourceError("the table has no rows; give one that has some.")
         frame = frame.with_columns(
             narrowed(frame[name])
             for name in frame.columns

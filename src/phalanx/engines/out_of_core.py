@@ -166,7 +166,7 @@ class Divided:
         schema, or no row is there.
         """
         if not self.rows:
-            raise SourceError("the table has no rows; there is nothing to publish.")
+            raise SourceError("the table has no rows; give one that has some.")
         head = next(self.batches.each(self.batches.names)).clear()
         check_columns(head, self.schema)
         return head

@@ -386,7 +386,7 @@ def _rows(frame: "DataFrame", names: Sequence[str]) -> int:
     estimates = [f.approx_count_distinct(_column(name), _SPREAD) for name in names]
     rows, *about = frame.agg(f.count(f.lit(1)), *estimates).collect()[0]
     if not rows:
-        raise SourceError("the table has no rows; there is nothing to publish.")
+        raise SourceError("the table has no rows; give one that has some.")
     for name, many in zip(names, about, strict=True):
         if many > (1 - _DOUBT * _SPREAD) * UNIQUENESS * rows:
             counted = f.count_distinct(_column(name)), f.count(_column(name))
