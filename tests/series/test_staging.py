@@ -326,6 +326,7 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
     [
         (OSError(28, "No space left on device"), "no space left .*"),
         (ReleaseError("the release says so"), "the release says so"),
+        (LedgerError("the ledger says so"), "the ledger says so"),
         (
             KeyError("a person's value"),
             r"a fault of Phalanx itself \(KeyError in test_staging.py, line [0-9]+\); please .*",
@@ -333,7 +334,7 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
         (MemoryError(), r"a fault of Phalanx itself \(MemoryError in .*"),
         (PanicException("a value"), r"a fault of Phalanx itself \(PanicException in .*"),
     ],
-    ids=["disk", "refused", "fault", "memory", "panic"],
+    ids=["disk", "refused", "of another kind", "fault", "memory", "panic"],
 )
 def test_a_report_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, why: str

@@ -669,10 +669,11 @@ class Series:
                 release.report(room.path / page.name)
                 staging.hand_out_page(room.path / page.name, page)
         except (Exception, PanicException) as error:  # noqa: BLE001 - whatever it is, it has left
-            why = f"{reason(error)}." if isinstance(error, OSError) else fault(error)
+            why = str(error) if isinstance(error, PhalanxError) else fault(error)
+            why = f"{reason(error)}." if isinstance(error, OSError) else why
             raise ReleaseError(
                 f"release {release.number} is published as {release.path}; do not publish it again."
-                f" Its report cannot be written: {error if isinstance(error, ReleaseError) else why}"
+                f" Its report cannot be written: {why}"
             ) from None
         return replace(release, page=page)
 
