@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx.data.domain import Domain
+from phalanx.data.domain import Domain, whole_places
 from phalanx.data.hierarchies.hierarchy import Tree
 
 
@@ -54,6 +54,9 @@ def test_places():
     alike = Domain("numeric", pl.Series([2**62, 2**62 + 1]))  # the same, as real numbers
     assert alike.places(100).tolist() == [0, 1]
     assert Domain("numeric", pl.Series([], dtype=pl.Int64)).places(100).tolist() == []
+    one, other = whole_places([even, far])
+    assert one.tolist() == even.places(2**29).tolist()
+    assert other.tolist() == far.places(2**29).tolist()
 
 
 @pytest.mark.parametrize("missing", [[], [None]])

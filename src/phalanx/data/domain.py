@@ -4,8 +4,10 @@ line.
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,9 @@ import polars as pl
 
 from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Type
+
+_LINES: Final = 2**30
+"""How long the lines of all attributes are together, on which values have whole places."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +99,10 @@ class Domain:
             schema=table.schema,
         )
         return pl.concat([alone, table])
+
+
+def whole_places(domains: Sequence[Domain]) -> list[npt.NDArray[np.float64]]:
+    """Where the values of each attribute are, on lines that are 2**30 long together: whole numbers,
+    so that widths on all attributes add up to the same in any order, and to less than 2**31.
+    """
+    return [domain.places(_LINES // len(domains)) for domain in domains]

@@ -13,6 +13,7 @@ from phalanx.adversaries.minimality.arrangements import Counted, Line, Pool, arr
 from phalanx.adversaries.minimality.replaying import FailedCut, FailedLine, Persons, failed_cuts
 from phalanx.adversaries.minimality.requirements import Requirement
 from phalanx.arrays import Ints, in_order
+from phalanx.data.domain import whole_places
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.views.groups import Groups
@@ -63,14 +64,12 @@ class Replay:
                 "the groups have other numbers of persons than the original table has in them;"
                 " check that it is the table that was published."
             )
-        longest = 2**30 // len(hosts.domains)  # as the method rounds them
-        positions = [domain.places(longest) for domain in hosts.domains]
         replay = cls(
             hosts,
             microdata,
             Persons(
                 hosts.codes,
-                positions,
+                whole_places(hosts.domains),
                 hosts.persons,
                 hosts.group,
                 *_buckets(release, len(hosts.groups)),

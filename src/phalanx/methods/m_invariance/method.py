@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Ints, in_order
+from phalanx.data.domain import whole_places
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
@@ -429,9 +430,8 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     for of, column in zip(codes, columns, strict=True):
         np.take(column.codes, np.maximum(source, 0), out=of)
     codes[:, ~real] = 0
-    longest = 2**30 // len(columns)
     along = kernels.Along(
-        np.concatenate([column.domain.places(longest).astype(np.int32) for column in columns]),
+        np.concatenate(whole_places([column.domain for column in columns])).astype(np.int32),
         np.cumsum([0, *(len(column.domain) for column in columns)]),
     )
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))

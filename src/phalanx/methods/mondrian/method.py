@@ -13,6 +13,7 @@ import numpy as np
 
 from phalanx.arrays import Codes, Floats, Ints, different
 from phalanx.data.column import Column
+from phalanx.data.domain import whole_places
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.exact import Number, exact
@@ -51,8 +52,6 @@ _GRAIN: Final = 16
 """A node of less than this part of the table is one thread's work."""
 _ALONE: Final = 150_000
 """Below this many codes of rows threads cost more than they save."""
-_LONGEST: Final = 2**30
-"""How long the lines of all attributes are together, on which their values have whole places."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -414,18 +413,12 @@ def table_of(
     return Table(
         codes,
         np.arange(n, dtype=np.int32),
-        np.concatenate(whole_places(quasi) if places is None else list(places)),
+        np.concatenate(
+            whole_places([column.domain for column in quasi]) if places is None else list(places)
+        ),
         np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
     )
-
-
-def whole_places(quasi: Sequence[Column]) -> list[Floats]:
-    """Where each attribute's values are on a line of its own: whole numbers, so that widths add up
-    to the same in any order.
-    """
-    longest = _LONGEST // len(quasi)
-    return [column.domain.places(longest) for column in quasi]
 
 
 def groups_of(table: Table) -> Ints:
