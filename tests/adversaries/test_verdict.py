@@ -8,6 +8,7 @@ import pytest
 from phalanx.adversaries import base
 from phalanx.adversaries.registry import KNOWN
 from phalanx.adversaries.verdict import verdict
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 
 
 def found(adversary, exposed=4):
@@ -32,11 +33,13 @@ def release(*guarantees, known=True, privacy_unit="person"):
 
 
 ALL = {"name": "global-guarantee", "protected": "all", "unprotected": []}
+LASTING = {"name": "global-guarantee", "protected": ["hiv"], "permanent": ["hiv"]}
 BREACHES = [
     ("intersection", [release("m-invariance")] * 3, "m-invariance"),
     ("intersection", [release("frequency-l-diversity")], "frequency-l-diversity"),
     ("posterior", [release("k-anonymity", "l-diverse-slicing")], "l-diverse-slicing"),
     ("history", [release(ALL)] * 2, "global-guarantee"),
+    ("intersection", [release(ALL)], "global-guarantee"),
     ("minimality", [release("frequency-l-diversity")], "frequency-l-diversity"),
     ("linkage", [release("k-anonymity")], "k-anonymity"),
 ]
@@ -60,6 +63,9 @@ OTHERS = [
     ("history", [release({**ALL, "protected": ["hiv"]})], "some values are not protected"),
     ("history", [release({**ALL, "unprotected": ["flu"]})], "some values are not protected"),
     ("composition", [release("m-invariance")], "two of them"),
+    ("intersection", [release(ALL)] * 2, "name in permanent those that do"),
+    ("intersection-by-person", [release({**ALL, "permanent": ["hiv"]})] * 2, "come and go"),
+    ("learning", [release(ALL)] * 2, "come and go"),
     ("downcoding", [release("m-invariance")], "intervals"),
     ("singling-out", [release("differential-privacy")], "differential privacy bounds"),
 ]
@@ -79,6 +85,30 @@ def test_what_nobody_promised_is_no_breach(adversary, releases, why):
         said.startswith("4 of 40 persons: not a breach of what is promised, because ")
         and why in said
     )
+
+
+def test_values_that_are_permanent_are_promised():
+    """Where all that are protected stay by the plan, who takes them to stay refutes the promise,
+    but for what else is open.
+    """
+    assert GlobalGuarantee.not_of_lasting(LASTING) == ""
+    assert "permanent" in GlobalGuarantee.not_of_lasting({**LASTING, "protected": ["hiv", "flu"]})
+
+
+def test_right_by_luck_is_no_breach():
+    """An adversary who may be wrong, and is right as often as the promise allows, refutes
+    nothing.
+    """
+
+    class Lucky(base.Attack):
+        by_luck = "It takes 12 for certain and is right about 4."
+
+    lucky = Lucky(**vars(found("counterfeits")))
+    assert verdict(lucky, [release("m-invariance")]) == (
+        "It takes 12 for certain and is right about 4. That may be luck: no breach is shown, which"
+        " is no proof that there is none."
+    )
+    assert "A BREACH" in verdict(found("counterfeits"), [release("m-invariance")])
 
 
 def test_two_releases_in_a_row_are_not_a_series():

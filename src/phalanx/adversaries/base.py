@@ -73,6 +73,14 @@ class Attack:
             f"is certain, and right, about {self.exposed} of {self.persons} persons{right}{without}"
         )
 
+    @property
+    def by_luck(self) -> str:
+        """How many of those whom it takes for certain it is right about, in a sentence, where that
+        may be luck by what is promised; empty for an adversary who is never wrong, and for one who
+        is right more often.
+        """
+        return ""
+
     def tables(self) -> Iterator[Shown]:
         """What it found, as tables of words and figures."""
         yield Shown(
@@ -120,7 +128,8 @@ class Adversary(Protocol):
     whom it stands for, for the report;
     ``exposes``, what a guarantee must hide so that it is a breach if it is certain of a person,
     ``values`` (of anybody who does not say it), ``records``, or nothing, and ``no_breach``, why it
-    is none where no guarantee does; ``knows_method``, whether it replays the method.
+    is none where no guarantee does; ``knows_method``, whether it replays the method;
+    ``takes_values_to_stay``, whether it is about persons who keep their values.
     """
 
     question: ClassVar[str]

@@ -28,6 +28,11 @@ def verdict(attack: Attack, releases: Sequence[Release]) -> str:
             f"None of {attack.persons:,} persons: this adversary finds no breach, which is no"
             " proof that there is none."
         )
+    if attack.by_luck:
+        return (
+            f"{attack.by_luck} That may be luck: no breach is shown, which is no proof that there is"
+            " none."
+        )
     who = f"{attack.exposed:,} of {attack.persons:,} persons"
     broken, why = _broken(attack.adversary, releases)
     if broken:
@@ -61,6 +66,10 @@ def _broken(adversary: str, releases: Sequence[Release]) -> tuple[str, str]:
         return "", f"{name} is about each release by itself, and these are several"
     guarantee, public = (lasting or hiding)[0]
     why = _no_breach(guarantee, public, manifest) if exposes == "values" else ""
+    if len(releases) > 1 and getattr(attacker, "takes_values_to_stay", False):
+        why = why or (
+            guarantee.not_of_lasting(public) if hasattr(guarantee, "not_of_lasting") else ""
+        )
     return ("", why) if why else (str(public["name"]), "")
 
 

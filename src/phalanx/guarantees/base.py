@@ -136,7 +136,8 @@ class Guarantee(Protocol):
     whether it is about every person by themselves, so that this is done where persons stay in their parts;
     ``over_series``: whether
     its promise is about all releases together; ``no_breach(public, manifest)``: why what is certain
-    is no breach of it all the same, empty where it is one. A field whose metadata have a ``help``
+    is no breach of it all the same, empty where it is one; ``not_of_lasting(public)``: the same of what
+    follows if values stay with their persons. A field whose metadata have a ``help``
     text can be asked of anybody's table, of which ``check`` looks at no more than ``Groups.of``
     does: it is an option of ``phalanx verify``, and an argument of ``verify_table``.
     """

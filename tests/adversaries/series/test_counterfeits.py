@@ -129,6 +129,8 @@ def test_never_filling_leaves_it_no_better_than_the_bound(m):
     by_chance = sum(a.named * (a.named_baseline or 0) for a in found) / sum(named)
     assert abs(off([a.named_rightly for a in found], named, by_chance)) < SURE
     assert off([a.exposed for a in found], [a.certain for a in found], 1 / m) < SURE
+    alarms = [not a.by_luck for a in found if a.exposed]
+    assert len(alarms) > 10 and sum(alarms) <= 12  # of 40, by chance one in forty each
 
 
 def test_the_papers_filling_exposes_many():
@@ -139,6 +141,7 @@ def test_the_papers_filling_exposes_many():
     certain, exposed = (sum(getattr(a, key) for a in found) for key in ("certain", "exposed"))
     assert certain > 100 and exposed / certain > 0.9
     assert off([a.exposed for a in found], [a.certain for a in found], 1 / 2) > 3
+    assert sum(not a.by_luck for a in found if a.exposed) > 2  # others have too few trials
 
 
 def test_the_json_has_the_keys_of_every_attack_and_its_own():
@@ -155,7 +158,7 @@ def test_the_json_has_the_keys_of_every_attack_and_its_own():
         "note",
     } < keys.keys()
     assert keys["named"] == keys["named_rightly"] == 1 and keys["named_interval"][1] == 1
-    assert keys["above"] == keys["certain"] == 2
+    assert keys["above"] == keys["certain"] == 2 and keys["bound"] == "1/2"
 
 
 def test_what_it_lacks_is_said():

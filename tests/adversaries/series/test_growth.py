@@ -77,13 +77,42 @@ def test_groups_that_grew_give_their_holders_away(strategy, tmp_path):
         )
     )
     assert found.bound == Fraction(1, 2) and found.groups > 30
-    assert found.clear >= 5 and found.clear_interval[0] > found.bound
+    assert found.clear >= 5 and found.clear_interval[0] > found.bound and not found.by_luck
     assert found.interval[0] > found.baseline
     assert (
         found.exposed <= found.clear <= found.groups
         and sum(found.histogram.values()) == found.persons
     )
     assert found.per_person["exposed"].sum() == found.exposed
+
+
+def test_where_all_values_are_protected_it_names_one(tmp_path):
+    """Each member holds some protected value then, so that naming any would always be right; it
+    names a value too, and is right no more often than the promise allows.
+    """
+    found = Growth().attack(
+        *series_of(
+            GlobalGuarantee(l=2, strategy="adaptive"),
+            tmp_path,
+            changed=lambda table: table.with_columns(
+                ill=pl.lit("ill ") + (pl.int_range(pl.len()) % 7).cast(str)
+            ),
+        )
+    )
+    assert found.groups > 40 and found.clear > 0
+    assert found.baseline < 0.5 and found.interval[0] < found.bound
+    assert found.by_luck.startswith(f"It is sure of itself in {found.clear} ")
+
+
+@pytest.mark.parametrize(
+    ("named", "share"), [([[1, 1], [0, 1]], [1, 0.5]), ([[0, 1], [1, 0]], [0, 1])]
+)
+def test_a_member_is_named_with_a_value(named, share):
+    """By hand: two members, a with flu and b with flu too; of two values that press alike either is
+    named.
+    """
+    named = np.array(named, dtype=bool)
+    assert growth._right(named, [["flu"], ["flu"]], ["flu", "hiv"]).tolist() == share
 
 
 @pytest.mark.parametrize("hidden", [False, True])

@@ -5,13 +5,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb
 from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, wilson
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.adversaries.showing import Shown, interval
 from phalanx.arrays import Bools, Ints, Sets, sets_of, sizes
@@ -49,10 +50,34 @@ class Named(Attack):
     """How often that one is right, as an interval of as many trials as signatures were named; None
     where no person has only one.
     """
+    bound: Fraction
+    """How often it may be right about those: 1/m, of the least m of the series."""
     above: int
     """Persons with fewer candidates than the m of their series, the true value among them: linked
     with it by more than 1/m.
     """
+
+    @property
+    def sentence(self) -> str:
+        """Of how many it is certain, and how often that is right, beside what is promised."""
+        if self.certain_interval is None:
+            return f"is certain about none of {self.persons} persons"
+        return (
+            f"is certain about {self.certain} of {self.persons} persons, and right about"
+            f" {self.exposed} of these ({between(self.certain_interval)}), where the promise allows"
+            f" {self.bound}"
+        )
+
+    @property
+    def by_luck(self) -> str:
+        """Of how many it is certain, and how many of these are right."""
+        if self.certain_interval is None or self.certain_interval[0] > self.bound:
+            return ""
+        return (
+            f"It takes {self.certain:,} of {self.persons:,} persons for certain and is right about"
+            f" {self.exposed:,} of these ({between(self.certain_interval)}, with 95 % confidence),"
+            f" where the promise allows {self.bound}."
+        )
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [
@@ -76,7 +101,7 @@ class Named(Attack):
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, named, named_rightly, named_interval,
-        named_baseline, certain, certain_interval, above.
+        named_baseline, certain, certain_interval, bound (as text), above.
         """
         more = {
             "groups": self.groups,
@@ -88,6 +113,7 @@ class Named(Attack):
             ),
             "certain": self.certain,
             "certain_interval": _rounded(self.certain_interval),
+            "bound": str(self.bound),
             "above": self.above,
         }
         return super().to_json() | more
@@ -197,6 +223,7 @@ class Counterfeits:
             named_baseline=sum(chance for _, chance in named) / len(named) if named else None,
             certain=certain,
             certain_interval=wilson(exposed / certain, trials) if certain else None,
+            bound=Fraction(1, m),
             above=int(((size < m) & right).sum()),
         )
 

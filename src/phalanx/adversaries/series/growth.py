@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, wilson
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Bools, Floats, Ints, in_order
@@ -32,8 +32,8 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Grown(Attack):
-    """What the growth adversary concluded. ``success`` is how often it names a holder of a
-    protected value of the group, over all groups that have one.
+    """What the growth adversary concluded. ``success`` is how often the member whom it names holds
+    the value that it names, over all groups with a protected value.
 
     ``baseline`` is the same for an adversary who names any member; ``exposed`` counts the holders
     whom it names where its replay is clear.
@@ -54,11 +54,31 @@ class Grown(Attack):
     clear: int
     """Groups that can have grown around one of their members only."""
     clear_success: float | None
-    """How often that member holds a protected value of the group; None where no replay is clear."""
+    """How often that member holds the value that is named; None where no replay is clear."""
     clear_interval: Interval | None
     """Its 95 % confidence interval, by Wilson."""
     clear_baseline: float | None
     """How often any member of these groups does."""
+
+    @property
+    def sentence(self) -> str:
+        """How often it names a holder, beside what naming any member would."""
+        return (
+            f"names a holder of a protected value in {percent(self.success or 0)} of {self.groups}"
+            f" groups ({between(self.interval)}), where naming any member would in"
+            f" {percent(self.baseline or 0)}, and is sure of itself in {self.clear}"
+        )
+
+    @property
+    def by_luck(self) -> str:
+        """In how many groups it is sure of itself, and in how many it is right."""
+        if self.clear_interval is None or self.clear_interval[0] > self.bound:
+            return ""
+        return (
+            f"It is sure of itself in {self.clear:,} groups and right in {self.exposed:,} of these"
+            f" ({between(self.clear_interval)}, with 95 % confidence), where the promise allows"
+            f" {self.bound}."
+        )
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [
@@ -117,7 +137,7 @@ class Grown(Attack):
 @dataclass(frozen=True, kw_only=True)
 class Growth:
     """Names a member of every group with a protected value: the one around whom this very group can
-    have grown.
+    have grown, and the value for which the group is as large as it is.
 
     It knows each person's quasi-identifiers and group in every release, and the method with its
     public parameters; from past groups it computes how much each person demands. It is made for
@@ -130,7 +150,8 @@ class Growth:
     person who was linked more often to demand more. Ties: they go to members of the group. Cells of
     large tables and rows that found no company at first: it takes no notice. So a replay may fail
     for each person; it names the member from whom it reached most of the group, of several the one
-    who demands most, and one of them by lot where they are still several.
+    who demands most, and one of them by lot where they are still several. The value is the
+    protected one of the group for which the member demands most, too.
 
     Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values
     only tell how often it is right. ``bound``: by default 1/l by the manifest.
@@ -239,7 +260,7 @@ class _Named:
     """How many members the group can have grown around; all where it can have around none."""
     members: int
     right: float
-    """The share of the names that hold a protected value of the group."""
+    """The share of the names that hold the value that is named with them."""
     promised: float
     """The same of all members."""
     by_past: float
@@ -328,26 +349,23 @@ def _attacked(
         if cohort[g] or size < 2:
             continue
         free = grouped.free(positions[rows], size)
-        demanded, by_others = (
-            np.max([count * asked[value][those] for value, count in here.items()], axis=0)
+        by_value, by_others = (
+            np.array([count * asked[value][those] for value, count in here.items()])
             for those in (rows, free)
         )
+        demanded = by_value.max(axis=0)
         sizes = reached(
             Group(
                 positions[rows],
                 positions[free],
                 demanded,
-                by_others,
+                by_others.max(axis=0),
                 single=sum(here.values()) == 1,
             ),
             demand,
         )
-        has_value = np.array(
-            [
-                any(value in here for value in holds[microdata.sensitive.codes[row]])
-                for row in rows.tolist()
-            ]
-        )
+        held = [holds[microdata.sensitive.codes[row]] for row in rows.tolist()]
+        has_value = _right(by_value >= demanded - _ROUNDING, held, list(here))
         pressing = demanded >= demanded.max() - _ROUNDING
         best, possible = sizes == sizes.max(), int((sizes == size - 1).sum())
         best &= demanded >= demanded[best].max() - _ROUNDING
@@ -415,6 +433,15 @@ def _held(microdata: Microdata) -> list[list[Any]]:
     for index, value in values_of_sets(domain.values).iter_rows():
         values_of[index].append(value)
     return values_of
+
+
+def _right(named: Bools, held: Sequence[Sequence[Any]], values: Sequence[Any]) -> Floats:
+    """How often each member holds what is named with them, one of the ``values`` that are
+    ``named``, shape (v, n), drawn by lot; ``held``: what each of the n holds. Shape (n,).
+    """
+    holding = np.array([[value in mine for mine in held] for value in values])
+    share: Floats = (named & holding).sum(axis=0) / named.sum(axis=0)
+    return share
 
 
 def _rounded(share: float | None) -> float | None:

@@ -68,6 +68,7 @@ class Intersection:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "series"
+    takes_values_to_stay: ClassVar[bool] = True
     asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True, "ledger": False}
     sentences: ClassVar[Mapping[str, str]] = {
         "intersection-by-person": "Intersects the values of each person's own groups: the worst"

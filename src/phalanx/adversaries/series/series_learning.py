@@ -123,6 +123,7 @@ class SeriesLearning:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "series"
+    takes_values_to_stay: ClassVar[bool] = True
     asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True}
     not_of_one: ClassVar[str] = "posterior-learning is played on it"
 

@@ -149,6 +149,19 @@ class GlobalGuarantee:
             " history about the protected ones"
         )
 
+    @staticmethod
+    def not_of_lasting(public: Mapping[str, Any]) -> str:
+        """Why it is no breach that values which stay with their persons are found; empty where all
+        protected ones are permanent.
+        """
+        protected, permanent = public.get("protected"), public.get("permanent", ())
+        if protected != "all" and set(protected or ()) <= set(permanent):
+            return ""
+        return (
+            "it is about values that come and go, and this adversary is right where they stay; name"
+            " in permanent those that do"
+        )
+
     def check(
         self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
     ) -> list[Verdict]:
