@@ -53,8 +53,8 @@ class Named(Attack):
     bound: Fraction
     """How often it may be right about those: 1/m, of the least m of the series."""
     above: int
-    """Persons with fewer candidates than the m of their series, the true value among them: linked
-    with it by more than 1/m.
+    """Persons with fewer candidates than the m of their series, the true value among them; no
+    success by itself, as it may be wrong about others.
     """
 
     @property
@@ -97,7 +97,7 @@ class Named(Attack):
             ],
         ]
         yield Shown(["", "of", "number", "right", "95 % interval"], rows, (1, 2, 3))
-        yield Shown(["persons linked with more than 1/m"], [[self.above]], (0,))
+        yield Shown(["persons with fewer than m values left, theirs among them"], [[self.above]], (0,))
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, named, named_rightly, named_interval,
