@@ -2,12 +2,12 @@
 """How often replaying the growth of the global guarantee's groups names a holder, on two real
 series.
 
-    PHALANX_DATA=folder python experiments/knowing_the_method/growth.py [--grouping bottom-up]
+    PHALANX_DATA=folder python experiments/knowing_the_method/growth.py [--grouping balanced]
     [--series rwm5yr] [--releases 5] [--rows 3000] [--seed 1]
 
 l = 2, half of the values protected (the less frequent ones). For every strategy: groups with a
-protected value; how often the member whom the adversary names holds one; how often the member does
-who was linked most to these values before, and how often any member; groups where the replay is
+protected value; how often the member whom the adversary names holds the value that it names; how
+often the member does who was linked most to these values before, and how often any member; groups where the replay is
 clear, and how often it and any member there is right. Shares in per cent with 95 % intervals; the
 bound is 50.
 """
