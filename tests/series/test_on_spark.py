@@ -510,6 +510,32 @@ def test_workers_without_phalanx_are_named(tmp_path):
     assert not list((tmp_path / "out").iterdir())
 
 
+NAMED = """
+schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+to = here / 'my "releases"%20' / "é"
+settings = dict(engine="spark", memory_limit=MEMORY, spark_master="local[2]")
+made = Series("s", schema, Mondrian(k=5), to=to, **settings).publish(here / "a b*ä%20[1].parquet")
+assert made.rows == 12_000, made.rows
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_paths_mean_themselves(tmp_path):
+    """Blanks, quotes, percent signs, letters beyond ASCII and signs of patterns, in the names of the
+    source and of the folder of releases: that very file is read, and nothing lies elsewhere.
+    """
+    for name, rows in (("a b*ä%20[1].parquet", 12_000), ("a b+ä%201.parquet", 900)):
+        with (tmp_path / name).open("wb") as file:
+            people(rows).write_parquet(file)
+    before = {path.name for path in tmp_path.iterdir()}
+    code, said = run(tmp_path, NAMED)
+    assert code == 0, said
+    assert {path.name for path in tmp_path.iterdir()} - before == {'my "releases"%20'}
+    to = tmp_path / 'my "releases"%20'
+    assert {path.name for path in to.rglob("*") if path.is_dir()} == {"é", "s-1"}
+
+
 def test_a_check_where_there_is_no_spark_says_so(tmp_path, monkeypatch):
     """An engine that there is not, a master without its engine, and a missing extra."""
     for words, error, settings in (

@@ -6,6 +6,7 @@ rows come to their cells in any order.
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -16,10 +17,11 @@ from phalanx import Schema, Slicing
 from phalanx.data.persons import PersonKey
 from phalanx.engines.cells import Cells
 from phalanx.engines.regions import merged
-from phalanx.engines.spark import tasks
+from phalanx.engines.spark import running, tasks
 from phalanx.engines.spark.faults import WorkerFault, raise_told, told
+from phalanx.engines.spark.session import _started
 from phalanx.engines.spark.source import OnSpark
-from phalanx.errors import MethodError, NotEligible, SchemaError, SourceError
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, SourceError
 from phalanx.randomness import Randomness
 
 MARKER = "Zq7Marker"
@@ -295,3 +297,25 @@ def test_what_cannot_be_read_is_left_to_spark(content, tmp_path):
         path.write_bytes(content)
     tasks.check_path(path, SCHEMA)
     tasks.check_path(tmp_path / "nowhere", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("a b.parquet", "a b.parquet"),
+        ("ä%20.pq", "ä%20.pq"),
+        ("[1]*?{}", r"\[1\]\*\?\{\}"),
+        ("\\", r"\\"),
+    ],
+)
+def test_a_path_means_itself(tmp_path, name, told):
+    """Spark reads no percent signs in it, and takes no sign of a pattern for one."""
+    spark = SimpleNamespace(read=SimpleNamespace(parquet=lambda path: path))
+    assert running.read(spark, tmp_path / name) == f"file://{tmp_path}/{told}"
+
+
+def test_a_comma_in_the_path_of_releases_is_refused(tmp_path):
+    """Spark would make two folders of it for what its workers write down."""
+    place = tmp_path / "a,b" / "staging"
+    with pytest.raises(PlanError, match="a,b' for several folders"), _started(place, "local[2]"):
+        pass

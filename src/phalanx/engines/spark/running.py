@@ -373,8 +373,17 @@ def check_count(cells: int) -> None:
 
 
 def read(spark: "SparkSession", source: Any) -> "DataFrame":
-    """The rows of a file of Parquet, or of a folder of files."""
-    return spark.read.parquet(Path(source).absolute().as_uri())
+    """The rows of a file of Parquet, or of a folder of files, by that very name."""
+    return spark.read.parquet(f"file://{_literal(str(Path(source).absolute()))}")
+
+
+def _literal(path: str) -> str:
+    r"""A path as Spark is told it, which takes some signs for a pattern, and a percent sign for itself.
+
+    >>> print(_literal("/a b/ä%20[1].parquet"))
+    /a b/ä%20\[1\].parquet
+    """
+    return "".join(f"\\{each}" if each in "\\*?[]{}" else each for each in path)
 
 
 def _rows(frame: "DataFrame", names: Sequence[str]) -> int:

@@ -105,10 +105,15 @@ def session(place: Path, master: str | None = None) -> "Iterator[SparkSession]":
 @contextmanager
 def _started(place: Path, master: str) -> "Iterator[SparkSession]":
     """A session of our own, and its private folder."""
+    local, own = master.startswith("local"), place / "spark"
+    if local and "," in str(own):
+        raise PlanError(
+            f"Spark would take {str(place.parent)!r} for several folders, as there is a comma in it;"
+            " choose a folder without one."
+        )
     from pyspark.sql import SparkSession
 
     _check_java()
-    local, own = master.startswith("local"), place / "spark"
     own.mkdir(mode=0o700)
     settings = {**_ALWAYS, **_of_workers()}
     hidden = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -122,7 +127,8 @@ def _started(place: Path, master: str) -> "Iterator[SparkSession]":
         }
     if "SPARK_CONF_DIR" not in os.environ:  # who has one decides what is logged
         (own / "log4j2.properties").write_text(_SILENT, encoding="utf-8")
-        quiet = f"-Dlog4j2.configurationFile=file:{own / 'log4j2.properties'}"
+        written = (own / "log4j2.properties").absolute().as_uri()  # without a blank or a quote
+        quiet = f"-Dlog4j2.configurationFile={written}"
         settings |= {"spark.driver.extraJavaOptions": quiet, "spark.log.level": "ERROR"}
     builder = SparkSession.builder.appName("phalanx").master(_retrying(master))
     for name, value in settings.items():
