@@ -48,3 +48,12 @@ def test_what_spark_says_is_not_told():
         raise Sparks("ModuleNotFoundError: No module named 'phalanx'")
     with pytest.raises(ZeroDivisionError), refusing_spark():
         1 / 0  # noqa: B018 - a fault of ours stays what it is
+
+
+def test_a_source_in_which_spark_sees_nothing_is_named():
+    """An empty folder, or a name that Spark passes over: what to do is said."""
+    error = Sparks("Zq7Marker")
+    error.getCondition = lambda: "UNABLE_TO_INFER_SCHEMA"
+    told = r"sees no Parquet in the source.*\(nothing was published\)"
+    with pytest.raises(SourceError, match=told), refusing_spark():
+        raise error

@@ -287,16 +287,30 @@ def test_columns_are_checked_before_spark_is_started(name, tmp_path):
     tasks.check_path(source, SCHEMA)
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no Parquet at all"])
-def test_what_cannot_be_read_is_left_to_spark(content, tmp_path):
-    """A folder without a file of Parquet, and a file that is none: Spark says what is wrong with it."""
-    path = tmp_path / "people.parquet"
-    if content is None:
-        path.mkdir()
-    else:
-        path.write_bytes(content)
-    tasks.check_path(path, SCHEMA)
-    tasks.check_path(tmp_path / "nowhere", SCHEMA)
+@pytest.mark.parametrize("content", [b"", b"no Parquet at all"])
+@pytest.mark.parametrize("name", ["people.parquet", "people/1.parquet"])
+def test_what_is_no_parquet_is_named(content, name, tmp_path):
+    """Before Spark is started, whose words for it would quote the file, and so are not told."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    source = path if path.parent == tmp_path else path.parent
+    with pytest.raises(SourceError, match=rf"^the file '{path.name}' is not a whole Parquet file"):
+        tasks.check_path(source, SCHEMA)
+
+
+def test_a_colon_in_a_name_is_refused(tmp_path):
+    """As Spark takes what is before it for something else."""
+    people(50).with_columns(notes=pl.lit("n")).write_parquet(tmp_path / "a:b.parquet")
+    with pytest.raises(SourceError, match=r"a colon in its name, as 'a:b\.parquet' has; rename it"):
+        tasks.check_path(tmp_path / "a:b.parquet", SCHEMA)
+
+
+def test_what_cannot_be_opened_here_is_left_to_spark(tmp_path):
+    """A folder whose files are in others, and what only workers see."""
+    (tmp_path / "people.parquet").mkdir()
+    for path in ("people.parquet", "nowhere"):
+        tasks.check_path(tmp_path / path, SCHEMA)
 
 
 @pytest.mark.parametrize(

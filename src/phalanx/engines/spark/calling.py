@@ -181,6 +181,11 @@ def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
                 " has it before the session begins."
             ) from None
         condition = getattr(error, "getCondition", lambda: None)()
+        if condition == "UNABLE_TO_INFER_SCHEMA":
+            raise SourceError(
+                "Spark sees no Parquet in the source, where it passes over names that begin with '_'"
+                f" or '.'; check its path ({so})."
+            ) from None
         raise SourceError(
             f"Spark stopped ({type(error).__name__}{f', {condition}' if condition else ''}); its log"
             f" says more, and {so}."

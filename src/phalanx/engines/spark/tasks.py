@@ -27,12 +27,12 @@ from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.reading import check_values
+from phalanx.data.sources.reading import check_values, malformed
 from phalanx.engines.cells import Cells, Look
 from phalanx.engines.regions import Region
 from phalanx.engines.spark.faults import ANY, told
 from phalanx.engines.spark.records import record, records
-from phalanx.errors import MethodError
+from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Settling
 from phalanx.randomness import Randomness, Shared
 
@@ -330,15 +330,22 @@ def check_table(columns: "pa.Schema", schema: Schema) -> list[str]:
 
 def check_path(source: Any, schema: Schema) -> None:
     """The same of a path of Parquet, by the end of its only or first file, so that no Spark is started
-    in vain; nothing where that cannot be read, and Spark says why.
+    in vain; SourceError where that is no Parquet, and nothing where it cannot be opened here.
     """
     import pyarrow.parquet as pq
-    from pyarrow import ArrowException
+    from pyarrow import ArrowException, ArrowInvalid
 
     path = Path(source)
+    if ":" in path.name:
+        raise SourceError(
+            f"Spark reads nothing with a colon in its name, as {path.name!r} has; rename it."
+        )
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     with suppress(ArrowException, OSError, IndexError):
-        columns = pq.read_schema(files[0])
+        try:
+            columns = pq.read_schema(files[0])
+        except ArrowInvalid:
+            raise malformed(files[0], "Parquet") from None
         check_table(columns, schema)
 
 
