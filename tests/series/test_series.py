@@ -3,7 +3,9 @@
 and a broken method that publishes nothing.
 """
 
+import errno
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -416,7 +418,20 @@ def test_a_series_keeps_its_promise(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """Where the folder is a file, one sentence says so."""
     (tmp_path / "out").write_text("x")
-    with pytest.raises(ReleaseError, match="out cannot be written"):
+    with pytest.raises(ReleaseError, match=r"out cannot be written .*so make room or choose"):
+        series_in(tmp_path).publish(table())
+
+
+def test_too_many_open_files_are_no_fault_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither more room nor another folder would help."""
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("phalanx.series.staging.make_room", full)
+    with pytest.raises(ReleaseError, match=r"so let a process open more files \(ulimit -n\)\.$"):
         series_in(tmp_path).publish(table())
 
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -101,6 +102,23 @@ def test_a_series_with_as_many_parts_as_may_be_goes_on(tmp_path, monkeypatch):
     (made,) = published(tmp_path, GlobalGuarantee(l=3), [second])
     assert made.manifest.number == 2
     assert len(made.manifest.parts) == parts
+
+
+@pytest.mark.usefixtures("small")
+def test_hardly_a_file_is_open_beside_those_of_parts(tmp_path, monkeypatch):
+    """There are two for each of as many parts as may be, and a process may usually open 1,024."""
+    beside = []
+
+    def counting(tagged, files):
+        counts = out_of_core.route(tagged, files)
+        beside.append(len(list(Path("/dev/fd").iterdir())) - len(files))
+        return counts
+
+    monkeypatch.setattr(lasting, "route", counting)
+    before = len(list(Path("/dev/fd").iterdir()))
+    published(tmp_path, METHODS[0], tables()[:2])
+    assert len(beside) == 2
+    assert max(beside) - before < 1_024 - 2 * out_of_core._MOST_PARTS - 40
 
 
 @pytest.mark.usefixtures("small")

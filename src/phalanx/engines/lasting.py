@@ -315,12 +315,12 @@ class Followed:
         """
         divided, name = self.divided, str(self.divided.schema.identifier)
         divided.check_identifying(self.place)
-        with ExitStack() as opened:
-            belonging = opened.enter_context(Belonging(self.place))
+        with Belonging(self.place) as belonging:
             cells, lasting = self._cells(belonging, name)
             for part, known in self.known.items():
                 belonging.know(part, known())
             part_of_row = belonging.parts(name)
+        with ExitStack() as opened:
             new = cells.root.end
             end = new + (0 if lasting is None else max(lasting.parts) + 1)
             divided.check_count(max(new, end - new - 1))

@@ -3,6 +3,7 @@
 schema, a method or formats.
 """
 
+import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -63,3 +64,10 @@ def check_parts(
 def reason(error: OSError) -> str:
     """Why a system refused."""
     return (error.strerror or "input/output error").lower()
+
+
+def remedy(error: OSError) -> str:
+    """What to do about a folder that cannot be written."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "let a process open more files (ulimit -n)"
+    return "make room or choose another folder"

@@ -40,7 +40,7 @@ from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
-from phalanx.series.given import Progress, check_parts, reason
+from phalanx.series.given import Progress, check_parts, reason, remedy
 from phalanx.series.once import as_release
 from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
@@ -250,7 +250,7 @@ class Series:
         except OSError as error:
             raise ReleaseError(
                 f"{self._is.to} cannot be written ({reason(error)}); nothing was published, so"
-                " make room or choose another folder."
+                f" {remedy(error)}."
             ) from None
 
     def attack(self, adversary: "Adversary", *, originals: Sequence[Any] = ()) -> "Attack":
