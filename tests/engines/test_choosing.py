@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, SafeSampling, Schema, Slicing
+from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
 from phalanx.engines.choosing import bytes_of, divide
-from phalanx.errors import MethodError, PlanError
+from phalanx.errors import MethodError, PlanError, SourceError
 
 SCHEMA = Schema(quasi=["age", "zip"], sensitive="ill")
 
@@ -96,6 +97,28 @@ def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, 
     left(monkeypatch, 1 << 40)
     with pytest.raises(MethodError, match=r"needs? the whole table .*leave the engine out\.$"):
         divide(source / "t.parquet", SCHEMA, method, engine="out-of-core")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("u.parquet", "there is no file .*; did you mean 't.parquet'"),
+        ("folder.parquet", "is a folder; name a file in it"),
+        ("empty.parquet", "is not a whole Parquet file"),
+        ("part.parquet", "is not a whole Parquet file"),
+    ],
+)
+def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, told):
+    """Who asks for the engine gives a Parquet file by its name, and it is that which is wrong."""
+    (source / "folder.parquet").mkdir()
+    (source / "empty.parquet").write_bytes(b"")
+    (source / "part.parquet").write_bytes((source / "t.parquet").read_bytes()[:-9])
+    for refusing in (
+        lambda path: divide(path, SCHEMA, Mondrian(k=2), engine="out-of-core"),
+        read_source,
+    ):
+        with pytest.raises(SourceError, match=told):
+            refusing(source / name)
 
 
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):

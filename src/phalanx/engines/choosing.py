@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
-from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.batches import Batches, check_parquet
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
@@ -109,6 +109,7 @@ def divide(
     if batches is None:
         if engine is None:
             return None
+        check_parquet(table)
         raise PlanError(
             "[publish] engine = 'out-of-core' reads a whole Parquet file; give one as the source,"
             " or leave the engine out."

@@ -11,6 +11,7 @@ import polars as pl
 from phalanx.data.names import check_names
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_size, check_values, malformed, refusing
+from phalanx.data.sources.source import check_there
 from phalanx.errors import SourceError
 
 _PARQUET: Final = (".parquet", ".pq")
@@ -97,6 +98,13 @@ def is_parquet(source: Any) -> bool:
         and "://" not in str(source)
         and Path(source).suffix.lower() in _PARQUET
     )
+
+
+def check_parquet(source: Any) -> None:
+    """SourceError where the path of a Parquet file leads to none, or to one that is not whole."""
+    if is_parquet(source):
+        check_there(Path(source))
+        _head(Path(source))
 
 
 def _head(path: Path) -> tuple[list[str], int]:

@@ -107,7 +107,7 @@ def csv_dialect(source: str | Path) -> Dialect:
     """
     if "://" in str(source) or not _is_csv(path := Path(source)):
         return Dialect()
-    _check_there(path)
+    check_there(path)
     return dialect_of(path, packed=_is_packed(path))
 
 
@@ -120,7 +120,7 @@ def _is_csv(path: Path) -> bool:
 
 
 def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None) -> pl.DataFrame:
-    _check_there(path)
+    check_there(path)
     ending = path.suffix.lower()
     if _is_csv(path):
         return read_csv(path, dialect=dialect, packed=_is_packed(path), text=text)
@@ -138,7 +138,8 @@ def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None
     )
 
 
-def _check_there(path: Path) -> None:
+def check_there(path: Path) -> None:
+    """SourceError where no file is there, with the name that may have been meant."""
     if path.is_file():
         return
     if path.is_dir():
