@@ -2,6 +2,7 @@
 """A file that is read some rows at a time says what it says when it is read whole."""
 
 import datetime as dt
+import os
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from phalanx.data.sources import batches as module
 from phalanx.data.sources.batches import Batches, is_parquet
 from phalanx.data.sources.source import read_source
+from phalanx.errors import SourceError
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])
@@ -45,3 +47,27 @@ def test_what_is_no_file_in_batches_is_none(tmp_path):
     ):
         assert Batches.of(source) is None
     assert not is_parquet("postgresql://host/a.parquet")
+
+
+@pytest.mark.parametrize("change", ["rows", "order"])
+@pytest.mark.parametrize("rows_before", [0, 2])
+def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch, change, rows_before):
+    """What a first reading told of rows would be taken for that of others, by how many there are and
+    in which order: before a further reading gives any, and at the end of one. A file of the same
+    time and of another size is another one, too.
+    """
+    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"a": [1, 2, 3, 4, 5]})
+    frame.write_parquet(path)
+    read = Batches.of(path)
+    assert pl.concat(list(read.each(["a"]))).equals(frame)
+    reading = read.each(["a"])
+    if rows_before:
+        assert next(reading).height == rows_before
+    before = path.stat()
+    (frame.head(3) if change == "rows" else frame.reverse()).write_parquet(path)
+    later = 0 if change == "rows" else 1_000
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + later))
+    with pytest.raises(SourceError, match=r"'t\.parquet' changed while it was read; publish when"):
+        list(reading) if rows_before else next(reading)

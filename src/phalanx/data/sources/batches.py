@@ -30,6 +30,8 @@ class Batches:
     names: Sequence[str]
     rows: int
     _drop: Collection[str] = ()
+    _state: tuple[int, int] | None = None
+    """Of the file, as it was when its footer was read."""
 
     @classmethod
     def of(cls, source: Any, *, drop: Collection[str] = ()) -> "Batches | None":
@@ -49,11 +51,12 @@ class Batches:
         """
         if not is_parquet(source) or not Path(source).is_file():
             return None
+        state = _state_of(Path(source))
         try:
             names, rows = _head(Path(source))
         except SourceError:  # which is said by what reads it whole
             return None
-        return cls(Path(source), names, rows, drop)
+        return cls(Path(source), names, rows, drop, state)
 
     def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows in their order, some at a time.
@@ -71,7 +74,8 @@ class Batches:
         Raises
         ------
         SourceError
-            Where the file is malformed.
+            Where the file is malformed, or was written since the first reading began: rows of two
+            tables would be taken for those of one.
         """
         import pyarrow.parquet as pq
 
@@ -80,15 +84,25 @@ class Batches:
             file = pq.ParquetFile(self.path, pre_buffer=False)
             batches = file.iter_batches(_AT_ONCE, columns=list(columns), use_threads=False)
         with file:
+            self._check_unchanged()
             while True:
                 with refusing(whole):
                     batch = next(batches, None)
                     if batch is None:
+                        self._check_unchanged()
                         return
                     check_size(self.path, 0, batch.nbytes)
                     frame = pl.DataFrame(pl.from_arrow(batch))
                 check_values(frame)
                 yield to_polars(frame, drop=self._drop)
+
+    def _check_unchanged(self) -> None:
+        """SourceError where the file is not as it was."""
+        if _state_of(self.path) != self._state:
+            raise SourceError(
+                f"the file {self.path.name!r} changed while it was read; publish when nothing writes"
+                " to it any more."
+            )
 
 
 def is_parquet(source: Any) -> bool:
@@ -105,6 +119,15 @@ def check_parquet(source: Any) -> None:
     if is_parquet(source):
         check_there(Path(source))
         _head(Path(source))
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    """Its size, and when it was written; None where it is not there."""
+    try:
+        of_file = path.stat()
+    except OSError:
+        return None
+    return of_file.st_size, of_file.st_mtime_ns
 
 
 def _head(path: Path) -> tuple[list[str], int]:
