@@ -291,6 +291,37 @@ def test_persons_are_followed_from_release_to_release(tmp_path):
     ]
 
 
+INTERRUPTED = """
+import os, signal, threading, time
+import phalanx.series.on_spark as on_spark
+draft = on_spark.draft_cell
+def slow(*words):
+    (here / "begun").write_text("")
+    time.sleep(5)
+    return draft(*words)
+def interrupt():
+    while not (here / "begun").exists():
+        time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGINT)
+on_spark.draft_cell = slow
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    publish("s", Mondrian(k=5))
+except KeyboardInterrupt:
+    print(signal.getsignal(signal.SIGINT).__name__)
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_an_interruption_is_one(tmp_path):
+    """Nothing is said of what Spark was asked meanwhile, and nothing is left."""
+    people().write_parquet(tmp_path / "t.parquet")
+    assert run(tmp_path, INTERRUPTED) == (0, "default_int_handler\n")
+    assert (tmp_path / "begun").exists()
+    assert not list((tmp_path / "out").iterdir())
+
+
 NAMED = """
 from phalanx.errors import SchemaError
 schema = Schema(identifier="who", quasi=["age", "sex", "zip"], keep=["house no."],

@@ -6,11 +6,14 @@ What the workers write down between two stages is encrypted under a key that end
 so that a kill leaves no row behind.
 """
 
+import logging
 import os
 import shutil
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -135,7 +138,7 @@ def _started(place: Path, master: str) -> "Iterator[SparkSession]":
         builder = builder.config(name, value)
     loud = "SPARK_CONF_DIR" in os.environ
     try:
-        with _environment(hidden), _java():
+        with _environment(hidden), _interruptible() as interruptible, _java():
             try:
                 with nullcontext() if loud else _mute():
                     made = builder.getOrCreate()
@@ -144,6 +147,7 @@ def _started(place: Path, master: str) -> "Iterator[SparkSession]":
                     f"Spark does not start at {master!r} ({type(error).__name__}); check"
                     " spark_master, and that Java 17 or later runs here."
                 ) from None
+            interruptible()
             try:
                 yield made
             finally:
@@ -168,6 +172,33 @@ def _java() -> Iterator[None]:
             gateway.shutdown()
             SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
             _end(getattr(gateway, "proc", None))
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], None]]:
+    """Ctrl-C does what it did before, once what is given is called: PySpark's own answer to it asks Java
+    in the midst of a question, which fails. What is logged of an interrupted question is not said.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    root, java = logging.getLogger(), logging.getLogger("py4j")
+
+    def as_before() -> None:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGINT, before)
+
+    level = java.level
+    java.setLevel(logging.CRITICAL + 1)
+    root.addFilter(_of_others)
+    try:
+        yield as_before
+    finally:
+        root.removeFilter(_of_others)
+        java.setLevel(level)
+
+
+def _of_others(record: logging.LogRecord) -> bool:
+    """Whether it was not the way to Java that logged something."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _end(process: "Popen[bytes] | None") -> None:
