@@ -567,6 +567,29 @@ def test_paths_mean_themselves(tmp_path):
     assert {path.name for path in to.rglob("*") if path.is_dir()} == {"é", "s-1"}
 
 
+STAMPED = """
+schema = Schema(identifier="who", quasi=["age", "seen"], sensitive="ill", drop=["zip", "sex"])
+settings = dict(engine="spark", memory_limit=MEMORY, spark_master="local[2]")
+made = Series("s", schema, Mondrian(k=5), to=here / "out", **settings).publish(here / "t.parquet")
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_timestamps_are_days_there_too(tmp_path):
+    """Those of a published column in UTC, as Spark writes them, and of a dropped one anywhere."""
+    hours = pl.datetime(2000, 1, 1) + pl.duration(hours=pl.col("zip"))
+    stamped = people().with_columns(
+        seen=hours.dt.replace_time_zone("UTC"), zip=hours.dt.replace_time_zone("Asia/Tokyo")
+    )
+    stamped.write_parquet(tmp_path / "t.parquet")
+    code, said = run(tmp_path, STAMPED)
+    assert code == 0, said
+    made = tmp_path / "out" / "s-1"
+    assert verify(made, originals=[tmp_path / "t.parquet"], identifier="who").holds
+    assert Release.read(made).form.table["seen_low"].dtype == pl.Date
+
+
 def test_a_check_where_there_is_no_spark_says_so(tmp_path, monkeypatch):
     """An engine that there is not, a master without its engine, and a missing extra."""
     for words, error, settings in (

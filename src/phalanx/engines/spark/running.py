@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -68,9 +69,7 @@ class Running:
         """Count the rows, and look at the names and types of columns, and at how many values come
         again.
         """
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        names = tasks.check_table(to_arrow_schema(frame.schema), schema)
+        names = tasks.check_table(_columns(frame), schema)
         rows = _rows(frame, names)
         workers = max(1, spark.sparkContext.defaultParallelism)
         shared = max(_LEAST_ROWS, -(-rows // (_EACH * workers)))
@@ -402,6 +401,16 @@ def _rows(frame: "DataFrame", names: Sequence[str]) -> int:
             distinct, present = frame.agg(*counted).collect()[0]
             refuse(name, distinct + (present < rows), rows)
     return int(rows)
+
+
+def _columns(frame: "DataFrame") -> Any:
+    """Names and types of a table, in Arrow's words; timestamps are of the zone in which they are read,
+    which PySpark 4.3 asks for.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    asked = "timezone" in signature(to_arrow_schema).parameters
+    return to_arrow_schema(frame.schema, **({"timezone": "UTC"} if asked else {}))
 
 
 def _column(name: str) -> "Column":
