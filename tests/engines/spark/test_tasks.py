@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from phalanx import Schema, Slicing
@@ -297,6 +298,32 @@ def test_what_is_no_parquet_is_named(content, name, tmp_path):
     source = path if path.parent == tmp_path else path.parent
     with pytest.raises(SourceError, match=rf"^the file '{path.name}' is not a whole Parquet file"):
         tasks.check_path(source, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("notes", pa.timestamp("ns"), "'notes' holds nanoseconds, which Spark does not read"),
+        ("notes", pa.time32("ms"), "'notes' holds times of a day, which Spark"),
+        ("notes", pa.float16(), "'notes' holds numbers of two bytes, which Spark"),
+        ("a.b", pa.timestamp("us", "Asia/Tokyo"), "'a.b' holds timestamps of the zone Asia/Tokyo"),
+        ("notes", pa.timestamp("us", "Asia/Tokyo"), None),
+        ("a.b", pa.timestamp("us", "UTC"), None),
+        ("a.b", pa.timestamp("ms"), None),
+    ],
+)
+def test_types_that_spark_does_not_read_as_here_are_named(tmp_path, name, kind, told):
+    """Of any column, as Spark looks at all types; where only days differ, of a published one."""
+    schema = Schema(quasi=["a.b"], drop=["notes"])
+    columns = {"a.b": pa.array([1], pa.int64()), "notes": pa.array([1], pa.int64())}
+    value = np.float16(1) if kind == pa.float16() else 1
+    table = pa.table({**columns, name: pa.array([value], kind)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    if told is None:
+        tasks.check_path(tmp_path / "t.parquet", schema)
+        return
+    with pytest.raises(SourceError, match=told.replace(".", r"\.")):
+        tasks.check_path(tmp_path / "t.parquet", schema)
 
 
 def test_a_colon_in_a_name_is_refused(tmp_path):

@@ -38,6 +38,7 @@ from phalanx.randomness import Randomness, Shared
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.parquet import ParquetSchema
 
 Work = Callable[[int, Microdata, Randomness], Mapping[str, Any]]
 """Publishes a cell, of which it is given the number, the rows and a source of chance; what it gives
@@ -54,6 +55,9 @@ SOLVED: Final = "at int, figures string, fault string"
 
 AT_ONCE: Final = 1 << 19
 """So many rows are held before they are packed."""
+_NOT_READ: Final = {"Time": "times of a day", "Float16": "numbers of two bytes"}
+_SAME_DAYS: Final = (None, "UTC", "Etc/UTC", "+00:00", "Z")
+"""Zones of time in which days are those that Spark makes of timestamps."""
 _KEY: Final = 16
 """Bytes of a keyed hash."""
 
@@ -343,10 +347,31 @@ def check_path(source: Any, schema: Schema) -> None:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     with suppress(ArrowException, OSError, IndexError):
         try:
-            columns = pq.read_schema(files[0])
+            columns = pq.read_metadata(files[0]).schema
         except ArrowInvalid:
             raise malformed(files[0], "Parquet") from None
-        check_table(columns, schema)
+        check_types(columns, schema)
+        check_table(columns.to_arrow_schema(), schema)
+
+
+def check_types(columns: "ParquetSchema", schema: Schema) -> None:
+    """SourceError where a column, whatever its role, has a type that Spark does not read, or where one
+    that is published would have other days there, as it forgets zones of time.
+    """
+    for column in (columns.column(at) for at in range(len(columns))):
+        of = json.loads(column.logical_type.to_json())
+        if of["Type"] in _NOT_READ or of.get("timeUnit") == "nanoseconds":
+            raise SourceError(
+                f"column {column.path!r} holds {_NOT_READ.get(of['Type'], 'nanoseconds')}, which Spark"
+                " does not read; leave it out at the source, or write it otherwise."
+            )
+    for field in columns.to_arrow_schema():
+        zone = getattr(field.type, "tz", None)
+        if zone not in _SAME_DAYS and schema.role(field.name) in ("quasi", "sensitive", "keep"):
+            raise SourceError(
+                f"column {field.name!r} holds timestamps of the zone {zone}, which Spark forgets; write"
+                " them as dates at the source."
+            )
 
 
 def place_of_worker() -> int:
