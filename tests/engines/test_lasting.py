@@ -17,7 +17,7 @@ from phalanx import Schema, Tree
 from phalanx.data.persons import PersonKey
 from phalanx.engines.lasting import Belonging, Lasting
 from phalanx.engines.regions import Attribute, Region
-from phalanx.errors import SourceError
+from phalanx.errors import SchemaError, SourceError
 from phalanx.randomness import Randomness
 
 KEY = PersonKey(bytes(32))
@@ -121,3 +121,17 @@ def test_a_person_is_found_in_the_part_they_were_in(tmp_path):
         with pytest.raises(SourceError, match=r"^2 row\(s\) repeat a person"):
             belonging.parts("who")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_at_a_leaf_that_is_named_no_more_is_the_hierarchys_fault():
+    """And not the table's, whose values are all named; one that is not is said as anywhere."""
+    tree = Tree.of_mapping({"north": ["b", "a"], "south": ["c"]})
+    schema = Schema(quasi=["place"], hierarchies={"place": tree})
+    for values, told in (
+        (["a", "c"], "'place' has another hierarchy than the series began with"),
+        (["a", "e"], "'place' holds 1 distinct value"),
+    ):
+        attribute = Attribute("place", schema)
+        attribute.see(pl.Series("place", values))
+        with pytest.raises(SchemaError, match=told):
+            attribute.place_of("d")

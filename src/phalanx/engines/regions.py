@@ -22,6 +22,7 @@ from phalanx.arrays import Floats, Ints
 from phalanx.data.column import Column, kind_of, typed
 from phalanx.data.domain import Domain
 from phalanx.data.schema import Schema
+from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
 
 _LEAST: Final = 0.25
@@ -156,13 +157,24 @@ class Attribute:
         -------
         float
             All that lies below it has a lower place, all else a higher one, or the same.
+
+        Raises
+        ------
+        SchemaError
+            Where its hierarchy does not name what it was cut at.
         """
         seen = self.reach()
         if isinstance(cut, str):
             texts = seen.cast(pl.String)
-            leaves = self._leaves(pl.concat([texts, pl.Series(texts.name, [cut])]).unique())
-            before = leaves[: leaves.to_list().index(cut)]
             known = len(self._leaves(texts)) if self._hierarchy is not None else len(texts)
+            try:
+                leaves = self._leaves(pl.concat([texts, pl.Series(texts.name, [cut])]).unique())
+            except SchemaError:  # the table's own values are named
+                raise SchemaError(
+                    f"column {self.name!r} has another hierarchy than the series began with, whose"
+                    " parts are cut along it; put that back, or begin another series."
+                ) from None
+            before = leaves[: leaves.to_list().index(cut)]
             return (len(before) - 0.5) / max(1, known - 1)
         low, high = _ends(seen)
         return (cut - low) / ((high - low) or 1.0)
