@@ -106,12 +106,14 @@ def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, 
         ("folder.parquet", "is a folder; name a file in it"),
         ("empty.parquet", "is not a whole Parquet file"),
         ("part.parquet", "is not a whole Parquet file"),
+        ("blank.parquet", "has a column without a name; name it"),
     ],
 )
 def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, told):
     """Who asks for the engine gives a Parquet file by its name, and it is that which is wrong."""
     (source / "folder.parquet").mkdir()
     (source / "empty.parquet").write_bytes(b"")
+    pl.DataFrame({"age": [1], "": [2]}).write_parquet(source / "blank.parquet")
     (source / "part.parquet").write_bytes((source / "t.parquet").read_bytes()[:-9])
     for refusing in (
         lambda path: divide(path, SCHEMA, Mondrian(k=2), engine="out-of-core"),

@@ -12,6 +12,12 @@ MAX_NAMES: Final = 10_000
 """So many columns may a table have: each takes its time, however few the rows are."""
 
 
+def check_named(names: Iterable[str], refusal: type[PhalanxError]) -> None:
+    """Raise ``refusal`` for a column without a name, to which a reader may give one of its own."""
+    if "" in names:
+        raise refusal("the table has a column without a name; name it at the source.")
+
+
 def check_names(names: Iterable[str], refusal: type[PhalanxError]) -> None:
     """Raise ``refusal`` for a name that would be expanded, for one with a NUL in it, for one that
     begins with a byte order mark, and for more than ``MAX_NAMES`` of them.

@@ -326,6 +326,13 @@ def test_types_that_spark_does_not_read_as_here_are_named(tmp_path, name, kind, 
         tasks.check_path(tmp_path / "t.parquet", schema)
 
 
+def test_a_column_without_a_name_is_refused(tmp_path):
+    """And not taken for one of the name that a reader gives it."""
+    people(50).with_columns(pl.lit(1).alias("")).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SourceError, match="a column without a name; name it at the source"):
+        tasks.check_path(tmp_path / "t.parquet", SCHEMA)
+
+
 def test_a_colon_in_a_name_is_refused(tmp_path):
     """As Spark takes what is before it for something else."""
     people(50).with_columns(notes=pl.lit("n")).write_parquet(tmp_path / "a:b.parquet")

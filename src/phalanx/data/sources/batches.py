@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from phalanx.data.names import check_names
+from phalanx.data.names import check_named, check_names
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_size, check_values, malformed, refusing
 from phalanx.data.sources.source import check_there
@@ -142,4 +142,5 @@ def _head(path: Path) -> tuple[list[str], int]:
             raise whole
         names = list(meta.schema.to_arrow_schema().names)
         check_names(names, SourceError)
+        check_named(names, SourceError)
         return names, meta.num_rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from phalanx.data.names import check_names
+from phalanx.data.names import check_named, check_names
 from phalanx.data.sets import holds_sets
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.errors import SourceError
@@ -156,14 +156,13 @@ def _check_unique(names: list[str]) -> None:
 
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     check_names(frame.columns, SourceError)
+    check_named(frame.columns, SourceError)
     extended = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.BaseExtension)]
     frame = frame.with_columns(
         frame[name].ext.storage() for name in extended
     )  # what they hold, as nothing can be done with the rest
     casts = []
     for name, dtype in frame.schema.items():
-        if name == "":
-            raise SourceError("the table has a column without a name; name it at the source.")
         if dtype in (pl.Categorical, pl.Enum, pl.Null):
             casts.append(pl.col(name).cast(pl.String))
         elif holds_sets(dtype):

@@ -24,6 +24,7 @@ import polars as pl
 from phalanx.arrays import Ints, in_order
 from phalanx.data.identifying import judged
 from phalanx.data.microdata import Microdata, check_columns
+from phalanx.data.names import check_named
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import to_polars
@@ -327,6 +328,7 @@ def check_table(columns: "pa.Schema", schema: Schema) -> list[str]:
     """SourceError or SchemaError where the columns of a table are not what the schema says; which of
     them could name people.
     """
+    check_named(columns.names, SourceError)
     head = to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop)
     check_columns(head, schema)
     return judged(head, schema)
