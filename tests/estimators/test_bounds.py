@@ -191,7 +191,7 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
     """The broken twins: the last cell of a grid taken to end where it says, and a sample taken for
     the table, give bounds that do not hold.
     """
-    table = people(400).select("who", "age")
+    table = people(1600).select("who", "age")  # so many that no sample is without it
     method = replace(METHODS["safe-sampling"], scheme={"age": {"low": 25, "high": 55, "width": 10}})
     release = published(
         method, table, tmp_path, px.Schema(identifier="who", quasi=["age"], missing="value")
