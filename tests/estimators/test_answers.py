@@ -158,6 +158,7 @@ def test_what_groups_before_the_last_worked_out_is_forgotten() -> None:
     [
         ("count(*) where wage > 1", "did you mean 'age'|no attribute 'wage'"),
         ("count(*) where age = 'old'", "write a number"),
+        ("count(*) where not age", "write a number"),
         ("count(*) where job = 'pilot'", "no value of 'job'"),
         ("count(*) where job < 'judge'", "no less or more"),
         ("count(*) where since > 'May'", "2026-01-31"),

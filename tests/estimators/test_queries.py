@@ -143,6 +143,9 @@ a, b = pl.col("a"), pl.col("b")
         (a.str.starts_with("47").alias("x"), "count(*) where a like '47%'"),
         (pl.lit(3) <= a, "count(*) where 3 <= a"),
         (a.is_not_null(), "count(*) where a is not null"),
+        (a.is_in(pl.Series([1, 2])), "count(*) where a in (1, 2)"),
+        (a.is_in(pl.Series([], dtype=pl.Int64)), "count(*) where a in ()"),
+        (a.is_in(pl.lit([1, 2])), "count(*) where a in (1, 2)"),
     ],
 )
 def test_expressions_are_read(expression: pl.Expr, text: str) -> None:
@@ -167,6 +170,15 @@ def test_dates_of_expressions() -> None:
         a.sum().over("b"),
         pl.lit(1),
         a.filter(b > 1),
+        a == pl.Series([1, 2]),
+        a.is_in([1, None]),
+        a.is_in([1], nulls_equal=True),
+        a.is_in(pl.Series([[1, 2], [3, 4]])),
+        a.is_in([1.0, float("nan")]),
+        a < float("inf"),
+        a == dt.datetime(2020, 1, 31, 12, tzinfo=dt.UTC),
+        a == dt.timedelta(1),
+        a == b"x",
     ],
 )
 def test_expressions_that_cannot_be_asked(expression: pl.Expr) -> None:

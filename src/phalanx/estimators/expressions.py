@@ -3,8 +3,10 @@
 column, filtered by one.
 """
 
+import datetime as dt
 import io
 import json
+from decimal import Decimal
 from typing import Any, Final
 
 import polars as pl
@@ -93,11 +95,8 @@ def _function(node: Any) -> Condition:
         return negate(_condition(inputs[0]))
     if kind in ("IsNull", "IsNotNull"):
         return Comparison(_column(inputs[0]), "missing", negated=kind == "IsNotNull")
-    if isinstance(kind, dict) and "IsIn" in kind:
-        values = _value(inputs[1])
-        return Comparison(
-            _column(inputs[0]), "in", tuple(values if isinstance(values, list) else [values])
-        )
+    if isinstance(kind, dict) and "IsIn" in kind and not kind["IsIn"].get("nulls_equal"):
+        return Comparison(_column(inputs[0]), "in", tuple(map(_plain, _listed(inputs[1]))))
     if isinstance(kind, dict) and "IsBetween" in kind and kind["IsBetween"]["closed"] == "Both":
         return between(_column(inputs[0]), _value(inputs[1]), _value(inputs[2]))
     if isinstance(function, dict) and function.get("StringExpr") == "StartsWith":
@@ -112,15 +111,52 @@ def _column(node: Any) -> str:
 
 
 def _value(node: Any) -> Any:
-    """What a literal says, by Polars itself."""
+    """The one value that a literal says."""
+    literal = _literal(node)
+    if "Series" in node["Literal"]:
+        raise _refusal()
+    return _plain(literal[0])
+
+
+def _listed(node: Any) -> list[Any]:
+    """The values that a literal lists: a list, a series, or one value."""
+    literal = _literal(node)
+    if "Series" in node["Literal"]:
+        return literal.to_list()
+    return list(literal[0]) if isinstance(literal[0], pl.Series) else [literal[0]]
+
+
+def _literal(node: Any) -> pl.Series:
+    """What a literal says, by Polars itself, which writes NaN and infinity as what it cannot
+    read.
+    """
     if not isinstance(node, dict) or "Literal" not in node:
         raise _refusal()
-    value = pl.select(
-        pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")
-    ).to_series()[0]
+    try:
+        literal = pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")
+    except pl.exceptions.ComputeError:
+        raise _no_constant() from None
+    return pl.select(literal).to_series()
+
+
+def _plain(value: Any) -> Any:
+    """A value that may stand in a published column, or ReleaseError."""
     if value is None:
         raise ReleaseError("nothing is equal to a missing value; ask by is_null().")
-    return value.to_list() if isinstance(value, pl.Series) else value
+    if (
+        not isinstance(value, bool | int | float | Decimal | str | dt.date)
+        or isinstance(value, dt.datetime)
+        or value != value  # noqa: PLR0124 - so that NaN is told
+    ):
+        raise _no_constant()
+    return value
+
+
+def _no_constant() -> ReleaseError:
+    return ReleaseError(
+        "the expression holds a constant that no release can be compared with; give a finite"
+        " number, a text, a date or a boolean."
+    )
 
 
 def _refusal() -> ReleaseError:

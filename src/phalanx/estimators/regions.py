@@ -128,12 +128,12 @@ class Line:
                 raise ReleaseError(
                     f"{name!r} is a date and is compared with {value!r}; write it as '2026-01-31'."
                 ) from None
-        if isinstance(value, str | dt.date):
+        if isinstance(value, bool | str | dt.date):
             raise ReleaseError(
                 f"{name!r} is a number and is compared with {value!r}; write a number."
             )
         far = _FAR[self.kind]
-        number = max(-far, min(int(value) if isinstance(value, bool) else value, far))
+        number = max(-far, min(value, far))
         if self.kind == "number":
             return [float(number)]
         if number == int(number):
