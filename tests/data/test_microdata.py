@@ -221,6 +221,28 @@ def test_text_declared_date():
     assert np.diff(values.positions).tolist() == [1.0]
 
 
+LAST_DAY = pl.Series("x", [253_402_300_799_000]).cast(pl.Datetime("ms", "UTC"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series("x", ["2026-02-01", "0000-01-31"]),
+        pl.Series("x", ["2026-02-01", "+12026-01-31"]),
+        pl.Series("x", [0, 3_000_000]),
+        LAST_DAY.dt.convert_time_zone("Asia/Tokyo"),
+    ],
+    ids=["year 0", "year 12026", "number", "tomorrow in its zone"],
+)
+def test_what_becomes_a_date_is_of_the_years_1_to_9999(values):
+    """Text, numbers and timestamps become days first, and a day that cannot be written is refused
+    by the column's name.
+    """
+    assert encode_one(LAST_DAY).columns["x"].domain.values.to_list() == [dt.date.max]
+    with pytest.raises(SourceError, match="column 'x' holds a date outside the years"):
+        encode_one(values, types={"x": "date"})
+
+
 def test_a_tree_orders_the_leaves():
     """The domain is all leaves of the tree, left to right, whether a row has them or not; numbers
     meet the tree as text.

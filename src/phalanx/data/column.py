@@ -11,6 +11,7 @@ from phalanx.data import sets
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.data.schema import Schema, Type
+from phalanx.data.sources.reading import check_dates
 from phalanx.errors import SchemaError, SourceError
 
 
@@ -140,7 +141,7 @@ def typed(values: pl.Series, kind: Type) -> pl.Series:
         return values if dtype.is_integer() else values.cast(pl.String)
     if kind == "date":
         try:
-            return (
+            days = (
                 values.str.to_date("%Y-%m-%d")
                 if dtype == pl.String
                 else values.dt.date()
@@ -152,6 +153,8 @@ def typed(values: pl.Series, kind: Type) -> pl.Series:
                 f"column {name!r} is declared date and is {dtype} with values that are not dates"
                 " like 2026-01-31; convert it at the source."
             ) from None
+        check_dates(days, SourceError)
+        return days
     if dtype.is_decimal():
         exact, values = values, values.cast(pl.Float64)
         if values.n_unique() < exact.n_unique():
