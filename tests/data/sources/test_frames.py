@@ -105,6 +105,9 @@ def test_pandas_missing_values_and_categories():
             "column 'm' of the pandas table holds values of several types",
         ),
         (pd.DataFrame({"m": [{"SECRET"}, 2]}), "column 'm'"),
+        (pd.DataFrame({"a": [1, 2], "m": [1j, 2j]}), "column 'm' .* of one that is not read"),
+        (pa.table({"a": [1], "m": pa.nulls(1, pa.month_day_nano_interval())}), "column 'm' of"),
+        (pd.DataFrame({"m": pd.PeriodIndex(["2026-01", "2026-02"], freq="M")}), "holds periods"),
     ],
 )
 def test_what_is_no_table_of_plain_columns(table, said):
@@ -115,8 +118,16 @@ def test_what_is_no_table_of_plain_columns(table, said):
 
 
 def test_a_dropped_column_may_hold_anything():
-    """What is left out anyway needs no plain type."""
+    """What is left out anyway needs no plain type, nor one that can be read."""
     assert to_polars(pl.DataFrame({"a": [1], "l": [[1.5]]}), drop=["l"]).width == 2
+    for table in (
+        pd.DataFrame({"l": [1j, 2j], "a": [1, 2]}),
+        pd.DataFrame({"l": ["x", 2], "a": [1, 2]}),
+        pd.DataFrame({"l": pd.PeriodIndex(["2026-01", "2026-02"], freq="M"), "a": [1, 2]}),
+        pa.table({"l": pa.nulls(2, pa.month_day_nano_interval()), "a": [1, 2]}),
+    ):
+        read = to_polars(table, drop=["l"])
+        assert read.columns == ["l", "a"] and read["a"].to_list() == [1, 2]
 
 
 @pytest.mark.parametrize(

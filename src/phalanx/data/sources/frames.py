@@ -3,7 +3,8 @@
 interface.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -24,8 +25,8 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     missing: pandas' NaN is one, NaN of the others is taken for one when the table is encoded.
 
     Raises SourceError for what is no table, for two columns of one name, and for a column of other
-    lists, structs, bytes or times that is not in ``drop`` (``None``: none is refused), and for a date
-    outside the years 1 to 9999.
+    lists, structs, bytes, times or periods that is not in ``drop`` (``None``: none is refused), and for
+    a date outside the years 1 to 9999. What is dropped and cannot be read is missing.
 
     >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
     [String]
@@ -41,9 +42,9 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     if isinstance(table, pl.DataFrame):
         frame = table
     elif _kind(table) == "pandas" and hasattr(table, "columns"):
-        frame = _from_pandas(table)
+        frame = _from_pandas(table, drop)
     elif hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
-        frame = _from_arrow(table)
+        frame = _from_arrow(table, drop)
     else:
         raise SourceError(
             f"{type(table).__name__} is not a table; give a pandas, Polars or Arrow table, or the"
@@ -92,30 +93,27 @@ def _native(table: Any) -> Any:
     return table.to_native() if _kind(table) == "narwhals" else table
 
 
-def _from_pandas(table: Any) -> pl.DataFrame:
-
+def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
     _check_unique(names)
-    mixed = SourceError(
-        "the pandas table cannot be read as columns of one type each; convert them at the source."
-    )
+    mixed = _mixed("the pandas table")
     try:
         with refusing(mixed):
             return pl.from_pandas(table.set_axis(names, axis=1), include_index=False)
     except SourceError as refused:
-        if refused is mixed:
-            for name in table.columns:
-                with refusing(
-                    SourceError(
-                        f"column {str(name)!r} of the pandas table holds values of several types;"
-                        " convert it to one type at the source."
-                    )
-                ):
-                    pl.from_pandas(table[name])
-        raise
+        if refused is not mixed:
+            raise
+    columns = {name: partial(_of_pandas, table, i) for i, name in enumerate(names)}
+    return _by_columns(columns, len(table), drop, "pandas")
 
 
-def _from_arrow(table: Any) -> pl.DataFrame:
+def _of_pandas(table: Any, place: int, refusal: SourceError) -> pl.Series:
+    with refusing(refusal):
+        column: Any = table.iloc[:, place]
+        return pl.Series(pl.from_pandas(column))
+
+
+def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     import pyarrow as pa
 
     what = type(table).__name__
@@ -126,9 +124,49 @@ def _from_arrow(table: Any) -> pl.DataFrame:
         )
     ):
         read = table if isinstance(table, pa.Table) else pa.table(table)
-        _check_unique(read.column_names)
-        frame = pl.from_arrow(read)
-        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+    _check_unique(read.column_names)
+    mixed = _mixed("the Arrow table")
+    try:
+        with refusing(mixed):
+            frame = pl.from_arrow(read)
+            return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+    except SourceError as refused:
+        if refused is not mixed:
+            raise
+    columns = {name: partial(_of_arrow, read, name) for name in read.column_names}
+    return _by_columns(columns, read.num_rows, drop, "Arrow")
+
+
+def _of_arrow(table: Any, name: str, refusal: SourceError) -> pl.Series:
+    with refusing(refusal):
+        return pl.Series(pl.from_arrow(table.column(name)))
+
+
+def _by_columns(
+    columns: Mapping[str, Callable[[SourceError], pl.Series]],
+    rows: int,
+    drop: Collection[str] | None,
+    kind: str,
+) -> pl.DataFrame:
+    """A table that is not read whole, column by column, so that the one at fault is named, and one
+    that is dropped anyway is missing.
+    """
+    read = []
+    for name, column in columns.items():
+        try:
+            read.append(column(_mixed(f"column {name!r} of the {kind} table")).alias(name))
+        except SourceError:
+            if name not in (drop or ()):
+                raise
+            read.append(pl.repeat(None, rows, dtype=pl.String, eager=True).alias(name))
+    return pl.DataFrame(read)
+
+
+def _mixed(what: str) -> SourceError:
+    return SourceError(
+        f"{what} holds values of several types, or of one that is not read; make them numbers,"
+        " texts or dates at the source."
+    )
 
 
 def _one_batch(table: Any) -> Any:
@@ -157,7 +195,13 @@ def _check_unique(names: list[str]) -> None:
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     check_names(frame.columns, SourceError)
     check_named(frame.columns, SourceError)
-    extended = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.BaseExtension)]
+    extended = {n: kind for n, kind in frame.schema.items() if isinstance(kind, pl.BaseExtension)}
+    for name, kind in extended.items():
+        if drop is not None and name not in drop and kind.ext_name() == "pandas.period":
+            raise SourceError(
+                f"column {name!r} holds periods, which would be published as the numbers that"
+                " pandas keeps of them; make them dates by .dt.to_timestamp(), or texts."
+            )
     frame = frame.with_columns(
         frame[name].ext.storage() for name in extended
     )  # what they hold, as nothing can be done with the rest
