@@ -5,8 +5,10 @@ of ours.
 
 import dataclasses
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -209,6 +211,76 @@ def test_what_is_swapped_is_not_shown(tmp_path: Any) -> None:
         px.Series(schema, "x", method, to=tmp_path)  # type: ignore[arg-type]
     with pytest.raises(LedgerError, match=r"^the ledger is of the type int; give its url"):
         px.Series("x", schema, method, to=tmp_path, ledger=3)  # type: ignore[arg-type]
+
+
+DOORS: dict[str, Any] = {
+    "draw, never": lambda release, _: release.draw(1, never=5),
+    "draw, one of never": lambda release, _: release.draw(1, never=[5]),
+    "draw, seed": lambda release, _: release.draw(1, seed="1"),
+    "report, population": lambda release, to: release.report(to / "a.html", population="9"),
+    "save, long": lambda release, to: release.save(to / ("x" * 300)),
+    "save, NUL": lambda release, to: release.save(f"{to}/a\0b"),
+    "read, long": lambda *_: px.Release.read("x/" * 3000),
+    "plan, NUL": lambda *_: px.Plan.read("a\0b"),
+    "source, long": lambda *_: px.read_source("x" * 300 + ".csv"),
+    "source, query": lambda *_: px.read_source("sqlite:///t.db", query=5),  # type: ignore[arg-type]
+    "verify, ledger": lambda release, _: px.verify(release, ledger=5),  # type: ignore[arg-type]
+    "ledger": lambda *_: px.Ledger.open(None),  # type: ignore[arg-type]
+    "reconcile": lambda *_: px.reconcile("s", 5, ledger="sqlite:///t.db"),  # type: ignore[arg-type]
+    "pool, numbers": lambda *_: px.pool([1, None], [1, 1]),  # type: ignore[list-item]
+    "pool, far": lambda *_: px.pool([1e200, -1e200], [1, 1]),
+    "pool, lists": lambda *_: px.pool(1, 2),  # type: ignore[arg-type]
+    "pool, level": lambda *_: px.pool([1, 2], [1, 1], level="x"),  # type: ignore[arg-type]
+    "tree": lambda *_: px.Tree.of_paths(5),  # type: ignore[arg-type]
+    "tree, numbers": lambda *_: px.Tree.of_paths([[1, "*"]]),  # type: ignore[list-item]
+    "tree, table": lambda *_: px.Tree.of_paths(pl.DataFrame({"a": ["x"]})),  # type: ignore[arg-type]
+    "tree, text": lambda *_: px.Tree.of_paths(["ab"]),
+    "series, folder": lambda _, to: series(to=f"{to}/a\0b"),
+    "series, name with NUL": lambda _, to: series("a\0b", to=to),
+    "series, long name": lambda _, to: series("x" * 300, to=to),
+    "estimate, suppressed": lambda _, to: published(to).estimate("count(*)", suppressed=1),  # type: ignore[arg-type]
+}
+
+
+def series(name: str = "s", *, to: Any) -> px.Series:
+    """A series that was not published yet."""
+    return px.Series(name, px.Schema(quasi=["a"], sensitive="s"), px.Anatomy(l=2), to=to)
+
+
+def published(to: Any) -> px.Series:
+    """A series with a release."""
+    made = series(to=to / "out")
+    made.publish(pl.DataFrame({"a": [1, 2], "s": ["x", "y"]}))
+    return made
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_is_of_the_wrong_kind_is_a_sentence(release: Any, door: str, tmp_path: Any) -> None:
+    """Other arguments of public functions than their tables, too, are refused in a sentence of
+    ours that says what is meant.
+    """
+    with pytest.raises(PhalanxError, match=r"(; (give|write|use)| must be) .*\.$"):
+        DOORS[door](release, tmp_path)
+
+
+def test_what_was_found_can_be_compared(release: Any) -> None:
+    """Verdicts and attacks are equal where their figures are; a table in them made comparing them
+    an error.
+    """
+    table = pl.DataFrame({"a": [1, 1, 1, 2, 2, 2], "s": ["x", "x", "y", "x", "x", "z"]})
+    assert release.verify() == release.verify()
+    assert release.attack(px.Posterior()) == release.attack(px.Posterior())
+    k = [px.verify_table(table, quasi=["a"], sensitive="s", k=k) for k in (2, 2, 5)]
+    assert k[0] == k[1] != k[2]
+
+
+def test_a_hierarchy_keeps_plain_numbers(tmp_path: Any) -> None:
+    """Numbers of NumPy and fractions are kept as a manifest writes them."""
+    bands = px.Bands([np.int64(10), Fraction(20)])
+    table = pl.DataFrame({"a": list(range(20)), "s": [str(i % 5) for i in range(20)]})
+    schema = px.Schema(quasi=["a"], sensitive="s", hierarchies={"a": bands})
+    assert bands == px.Bands([10, 20]) and px.Prefix([np.int8(5), 0]) == px.Prefix([5, 0])
+    assert px.publish(table, schema, px.Mondrian(k=2)).save(tmp_path / "r").verify().holds
 
 
 @pytest.mark.parametrize("cls", [px.Prefix, px.Bands])

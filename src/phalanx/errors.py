@@ -14,6 +14,7 @@ PhalanxError
 """
 
 import difflib
+import errno
 import os
 import re
 import traceback
@@ -207,6 +208,13 @@ def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
     """
     if not isinstance(given, str | os.PathLike) or isinstance(os.fspath(given), bytes):
         raise refusal(f"{what} is {kind_of(given)}; give its path, as a text or a Path.")
+    try:
+        os.lstat(given)
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            raise refusal(
+                f"{what} has a path that is too long for a file or holds a NUL; give another."
+            ) from None
     return Path(given)
 
 

@@ -57,8 +57,8 @@ class Attack:
     histogram: Mapping[int, int]
     """Number of candidates left -> number of persons."""
     note: str = ""
-    per_person: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
-    """(person, candidates, exposed): private, never part of a report."""
+    per_person: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+    """(person, candidates, exposed): private, never part of a report, and not compared."""
 
     @property
     def sentence(self) -> str:

@@ -24,6 +24,7 @@ from phalanx.estimators.models import maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Facet, View
+from phalanx.exact import is_list, whole
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 
@@ -61,7 +62,15 @@ def drawing(
     view = view_of(release)
     for attribute in view.attributes:
         view.attribute(attribute.name)  # refuses sets
-    rules = [_rule(view, rule) for rule in ([never] if isinstance(never, str | pl.Expr) else never)]
+    listed = [never] if isinstance(never, str | pl.Expr) else never
+    if not is_list(listed, lambda rule: isinstance(rule, str | pl.Expr)):
+        raise ReleaseError(
+            "never takes conditions, each a text such as 'age < 16' or a Polars expression; give one,"
+            " or a list."
+        )
+    rules = [_rule(view, rule) for rule in listed]
+    if seed is not None:
+        whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     regions = {a.name: view.regions(a.name, All(tuple(rules))) for a in view.attributes}
     bounds = Bounds(view, regions)

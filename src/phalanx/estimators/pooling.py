@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phalanx.errors import ReleaseError
+from phalanx.exact import bounded
 
 _HALVINGS: Final = 200
+_MOST: Final = 1e150
+"""No figure is farther from 0: its square is a number, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,13 +77,17 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
     >>> found.estimate, round(found.variance, 4), round(found.freedom, 3)
     (5.0, 2.3333, 6.125)
     """
-    q, u = [float(x) for x in estimates], [float(x) for x in variances]
+    try:
+        q, u = [float(x) for x in estimates], [float(x) for x in variances]
+    except (TypeError, ValueError, OverflowError):
+        q, u = [], []
     m = len(q)
-    if m < 2 or len(u) != m or not all(map(math.isfinite, [*q, *u])) or min(u) < 0:
+    if m < 2 or len(u) != m or not all(abs(x) < _MOST for x in (*q, *u)) or min(u) < 0:
         raise ReleaseError(
             "pooling takes an estimate and a variance of at least 0 from each of two or more"
             " tables; give two lists of equal length."
         )
+    level = float(bounded(level, "level", 0, 1))
     if not 0 < level < 1:
         raise ReleaseError(f"level = {level} is no share; give one between 0 and 1, such as 0.95.")
     mean, within = math.fsum(q) / m, math.fsum(u) / m

@@ -37,8 +37,8 @@ class Verdict:
     holds: bool
     note: str = ""
     """What was looked at, and what could not be checked and why."""
-    worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
-    """The worst cases as rows of published values (groups), never of persons."""
+    worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
+    """The worst cases as rows of published values (groups), never of persons; not compared."""
     less_is_worse: bool = False
     """Whether a smaller figure is worse, where no bound tells."""
 

@@ -3,7 +3,7 @@
 
 from typing import Final
 
-from phalanx.errors import LedgerError
+from phalanx.errors import LedgerError, kind_of
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.rotation import open_keys
 from phalanx.ledger.rows import CHECK
@@ -47,6 +47,8 @@ def opened(url: str, *, create: bool) -> tuple[Store, Keyring]:
 
 def store_of(url: str, *, create: bool) -> Store:
     """The store of a url, not looked into."""
+    if not isinstance(url, str):
+        raise LedgerError(f"the ledger is {kind_of(url)}; give its url, as a text.")
     scheme, colon, _ = url.partition(":")
     if colon and scheme == "sqlite":
         return Sqlite.open(url, create=create)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, kind_of
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.report.per_form import per_form
@@ -47,6 +47,10 @@ class Classes:
         is smaller than the release.
         """
         classes = _of(form)
+        if isinstance(population, bool | str):
+            raise ReleaseError(
+                f"the population is {kind_of(population)}; give a number of persons."
+            )
         if population is not None and (population < 1 or (classes and population < classes.rows)):
             raise ReleaseError(
                 f"a population of {population:,} persons is smaller than the release; say how many"

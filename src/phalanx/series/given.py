@@ -6,6 +6,7 @@ schema, a method or formats.
 import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError, SchemaError, kind_of, shortened
@@ -16,6 +17,8 @@ from phalanx.methods.weights import check_takes_weight
 from phalanx.release.folder import FORMATS
 
 Progress = Callable[[str], None]
+_LONGEST: Final = 253
+"""Bytes of a series name that a folder's may begin with, which has 255 and ends in a number."""
 STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
 
@@ -26,7 +29,13 @@ def check_parts(
     """PlanError, SchemaError or MethodError where something is not what it must be."""
     if not isinstance(name, str):
         raise SchemaError(f"the series name is {kind_of(name)}; give a text, then the schema.")
-    if not name or Path(name).name != name or name.startswith("."):
+    if (
+        not name
+        or Path(name).name != name
+        or name.startswith(".")
+        or "\0" in name
+        or len(name.encode("utf-8", "surrogatepass")) > _LONGEST
+    ):
         raise SchemaError(
             f"the series name {shortened(repr(name))} cannot be a folder's name; use letters, digits, '-' and '_'."
         )

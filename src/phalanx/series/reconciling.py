@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phalanx.errors import LedgerError
+from phalanx.errors import LedgerError, ReleaseError
+from phalanx.exact import is_list
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, Reconciliation, ReleaseEntry
 from phalanx.ledger.reconciling import Standing
@@ -50,8 +51,11 @@ def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -
     ReleaseError
         Where a folder is not a release.
     """
+    listed = [folders] if isinstance(folders, str | Path) else folders
+    if not is_list(listed, lambda folder: isinstance(folder, str | Path)):
+        raise ReleaseError("what is given are no release folders; give a list of their paths.")
     releases = sorted(
-        (Release.read(folder) for folder in folders), key=lambda release: release.number
+        (Release.read(folder) for folder in listed), key=lambda release: release.number
     )
     with Ledger.open(ledger, create=False) as opened:
         standing = opened.standing(series)

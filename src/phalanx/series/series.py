@@ -31,7 +31,9 @@ from phalanx.errors import (
     SourceError,
     fault,
     kind_of,
+    path_of,
 )
+from phalanx.exact import is_list
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
@@ -150,8 +152,7 @@ class Series:
                 " name the identifier column in the schema."
             )
         self.name = name
-        if not isinstance(to, str | Path):
-            raise SchemaError(f"the folder for releases is {kind_of(to)}; give its path as 'to'.")
+        to = path_of(to, "the folder for releases", SchemaError)
         if not isinstance(ledger, str | Path | None):
             raise LedgerError(f"the ledger is {kind_of(ledger)}; give its url, or its file's path.")
         place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
@@ -324,6 +325,10 @@ class Series:
         from phalanx.estimators import estimate
 
         releases = [Release.read(entry.folder) for entry in self._entries()]
+        if not is_list(suppressed, lambda count: count is None or isinstance(count, int)):
+            raise ReleaseError(
+                "'suppressed' is a list of numbers of rows; write it as in suppressed = [0, 3]."
+            )
         counts = [*suppressed, *[None] * (len(releases) - len(suppressed))]
         if len(counts) > len(releases):
             raise ReleaseError(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Final, Protocol, runtime_checkable
 
 import polars as pl
@@ -93,6 +93,11 @@ class Tree:
         SchemaError
             Where they are no tree.
         """
+        if not _texts(paths):
+            raise SchemaError(
+                "the paths of a hierarchy must be lists of texts, each from a leaf up; write them as"
+                " in Tree.of_paths([['flu', 'lung', '*']])."
+            )
         if not paths:
             raise SchemaError(
                 "a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value."
@@ -347,7 +352,17 @@ def _set_list(made: Any, name: str, given: Any, more: Any, example: str) -> None
     is_list = isinstance(given, Sequence) and all(isinstance(part, Real) for part in given)
     if more or not is_list:
         raise SchemaError(f"{name} must be one list of numbers; write them as in {example}.")
-    object.__setattr__(made, name, tuple(given))
+    plain = (int(part) if isinstance(part, Integral) else float(part) for part in given)
+    object.__setattr__(made, name, tuple(plain))  # as a manifest writes them
+
+
+def _texts(paths: Any) -> bool:
+    return isinstance(paths, Sequence) and all(
+        isinstance(path, Sequence)
+        and not isinstance(path, str)
+        and all(isinstance(node, str) for node in path)
+        for path in paths
+    )
 
 
 def _uncounted(values: pl.Series) -> pl.Series:

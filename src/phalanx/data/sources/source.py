@@ -15,7 +15,7 @@ from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import check_values, read_arrow, read_parquet
 from phalanx.data.sources.workbooks import read_workbook
-from phalanx.errors import SourceError, did_you_mean
+from phalanx.errors import SourceError, did_you_mean, kind_of, path_of
 
 _CSV: Final = (".csv", ".tsv")
 _PARQUET: Final = (".parquet", ".pq")
@@ -69,6 +69,8 @@ def read_source(
     """
     named = isinstance(source, str | Path)
     in_a_database = named and "://" in str(source)
+    if query is not None and not isinstance(query, str):
+        raise SourceError(f"the query is {kind_of(query)}; give it as a text, in SQL.")
     if query is not None and not in_a_database:
         raise SourceError(
             "a query needs a database; give a url such as sqlite:///file.db, or leave the query"
@@ -76,7 +78,7 @@ def read_source(
         )
     table = source
     if named and not in_a_database:
-        table = _read_file(Path(source), text, dialect)
+        table = _read_file(path_of(source, "the source", SourceError), text, dialect)
         check_values(table)
     elif named:
         from phalanx.data.sources.databases import read_query
