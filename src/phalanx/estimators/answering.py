@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.sources.reading import check_process
 from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
 from phalanx.estimators.answers import Estimate, Figures
@@ -120,6 +121,7 @@ def answer(
 
 def view_of(release: Release) -> View:
     """What a release shows, looked at once; how many rows it does not, where its manifest tells."""
+    check_process(ReleaseError)
     if release in _views:
         return _views[release]
     reader = FORMS.get(release.form.kind)

@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import phalanx as px
 from phalanx.data.sources import available_memory as memory
 from phalanx.data.sources import csv_files, databases, reading
 from phalanx.data.sources.frames import to_polars
@@ -93,6 +95,35 @@ def test_a_reader_is_silent_and_what_comes_after_is_heard(
             writes_and_raises()
     os.write(2, b"after")
     assert capfd.readouterr().err == "before after"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_fork_of_a_reader_reads_nothing() -> None:
+    """The threads that read are not in a fork, which would wait for them for ever: it is told so,
+    wherever a table, a file or a release comes in; the process that was forked reads on.
+    """
+    table = pl.DataFrame({"a": [1, 1], "s": ["x", "y"]})
+    release = px.publish(table, px.Schema(quasi=["a"], sensitive="s"), px.Mondrian(k=2))
+    doors: list[Callable[[], object]] = [
+        lambda: to_polars(table),
+        lambda: to_polars(table.lazy()),
+        lambda: release.estimate(pl.col("a") < 2),
+        release.verify,
+    ]
+    for door in doors:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(20)
+                door()
+            except PhalanxError as error:
+                os._exit(0 if "this process is a fork of one" in str(error) else 2)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+    assert to_polars(table).height == 2
 
 
 def test_no_standard_error_at_all() -> None:

@@ -37,6 +37,21 @@ _CELL: Final = 4
 """Bytes that a value takes at least, once it is read."""
 
 _one_at_a_time: Final = RLock()
+_read_in: Final[list[int]] = []
+"""The process that read first, if any has."""
+
+
+def check_process(error: type[PhalanxError]) -> None:
+    """Refuse to read in a fork of a process that has read: the threads that read did not come
+    along, and it would wait for them for ever.
+    """
+    if not _read_in:
+        _read_in.append(os.getpid())
+    if _read_in[0] != os.getpid():
+        raise error(
+            "this process is a fork of one that has read tables, whose threads it lacks; start it by"
+            " 'spawn' or 'forkserver', or read nothing before."
+        )
 
 
 @contextmanager
@@ -47,6 +62,7 @@ def refusing(refusal: PhalanxError) -> Iterator[None]:
     A reader's own words quote the file: its message is dropped, and what a panic writes to standard
     error is, too. Ctrl-C and our own errors pass.
     """
+    check_process(type(refusal))
     try:
         with _silenced():
             yield
