@@ -17,7 +17,9 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PhalanxError, PlanError, SchemaError
 from phalanx.methods.safe_sampling.axes import Axis, axis_of
+from phalanx.methods.safe_sampling.method import SafeSampling
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme
+from phalanx.series.once import publish
 
 LUNG = Tree.of_mapping({"lung": ["flu", "asthma"], "stomach": ["ulcer"]})
 
@@ -190,6 +192,38 @@ def test_a_table_that_the_scheme_does_not_fit_is_refused(
             Microdata.encode(pl.DataFrame(frame), schema)
         )
     assert isinstance(refused.value, PlanError | SchemaError)
+
+
+@pytest.mark.parametrize(
+    ("value", "level", "hierarchy", "fits"),
+    [
+        ("1*  ", 1, Prefix((4, 2, 0)), False),
+        ("12 *", 0, Prefix((4, 2, 0)), False),
+        ("1* 2", 1, Prefix((4, 2, 0)), False),
+        ("12**", 1, Prefix((4, 2, 0)), True),
+        ("12 *", 1, Prefix((4, 2, 0)), True),
+        ("1* 2", 2, Prefix((4, 2, 0)), True),
+        ("*", 0, None, False),
+        ("*", 1, None, True),
+        ("1*", 0, None, True),
+    ],
+)
+def test_a_star_of_a_value_is_none_of_a_scheme(
+    value: str, level: int, hierarchy: Hierarchy | None, fits: bool
+) -> None:
+    """A value whose own star would be read as one that stands for what is cut off is refused, and
+    what is published otherwise passes the check.
+    """
+    table = pl.DataFrame({"x": [value, "1234"] * 40})
+    schema = Schema(quasi=["x"], hierarchies={} if hierarchy is None else {"x": hierarchy})
+    method = SafeSampling(
+        epsilon=4, delta="7/10", k=2, beta="3/4", scheme={"x": level}, allow_empty=True
+    )
+    if fits:
+        assert publish(table, schema, method).rows
+        return
+    with pytest.raises(SchemaError, match="column 'x' holds values with a star of their own"):
+        publish(table, schema, method)
 
 
 def test_images_do_not_depend_on_how_many_attributes_there_are() -> None:

@@ -17,7 +17,7 @@ import polars as pl
 
 from phalanx.arrays import Codes
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.schema import Type
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 
@@ -145,6 +145,7 @@ class Nodes(Axis):
             )
         labels = self.labels(domain, level)
         nodes = labels.unique(maintain_order=True)
+        self._check_stars(nodes, level)
         number = pl.DataFrame({"node": nodes, "cell": np.arange(len(nodes), dtype=np.int32)})
         of_code = (
             labels.to_frame("node")
@@ -152,6 +153,21 @@ class Nodes(Axis):
             .to_numpy()
         )
         return Cells(of_code, [nodes.alias(self.name)])
+
+    def _check_stars(self, nodes: pl.Series, level: int) -> None:
+        """SchemaError where a value's own star would be read as one that stands for what is cut
+        off.
+        """
+        if isinstance(self.declared, Tree):
+            return
+        kept = nodes
+        if isinstance(self.declared, Prefix):
+            kept = nodes.str.slice(self.declared.lengths[level] - 1, 1)
+        if (kept == "*").any():
+            raise SchemaError(
+                f"column {self.name!r} holds values with a star of their own where one stands for"
+                " what is not published; write another character for it at the source."
+            )
 
     def information(self, level: int) -> Fraction:
         """Of a tree, 1 less the other leaves that a node of the level has beside a leaf, on
