@@ -75,8 +75,10 @@ def test_adversaries_need_nothing_else(release: px.Release) -> None:
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pa.Table, pl.DataFrame, pl.LazyFrame])
-def test_the_kind_of_frame_that_came_in(kind: type) -> None:
-    """Pandas gives pandas, Arrow Arrow, Polars Polars."""
+def test_the_kind_of_frame_that_came_in(kind: type, tmp_path: Path) -> None:
+    """Pandas gives pandas, Arrow Arrow, Polars Polars; a release that is read gives Polars, and so
+    do its draws.
+    """
     given = {
         pd.DataFrame: PEOPLE.to_pandas(),
         pa.Table: PEOPLE.to_arrow(),
@@ -87,6 +89,9 @@ def test_the_kind_of_frame_that_came_in(kind: type) -> None:
     assert isinstance(made.table, kind) and all(
         isinstance(table, kind) for table in made.tables.values()
     )
+    read = px.Release.read(made.save(tmp_path / "r").path)
+    for table in (read.table, *read.tables.values(), *read.draw(1)):
+        assert isinstance(table, pl.DataFrame)
 
 
 def test_a_file_is_a_table(tmp_path: Path) -> None:

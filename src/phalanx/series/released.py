@@ -75,15 +75,18 @@ class Release(folder.Release):
 
     @property
     def table(self) -> Any:
-        """The published table, one row per tuple, as the kind of frame that came in; of a
-        bucketized release the one without the sensitive values.
+        """The published table, one row per tuple, as the kind of frame that came in, Polars where
+        it came from files; of a bucketized release the one without the sensitive values.
         """
-        return like(self._like, self.form.table)
+        return self._as_it_came(self.form.table)
 
     @property
     def tables(self) -> dict[str, Any]:
-        """Every published table by the name of its file, as the kind of frame that came in."""
-        return {name: like(self._like, table) for name, table in self.form.tables().items()}
+        """Every published table by the name of its file, of the same kind as ``table``."""
+        return {name: self._as_it_came(table) for name, table in self.form.tables().items()}
+
+    def _as_it_came(self, table: "pl.DataFrame") -> Any:
+        return table if self._like is None else like(self._like, table)
 
     @property
     def rows(self) -> int:
@@ -274,7 +277,7 @@ class Release(folder.Release):
         from phalanx.estimators.draws import draw
 
         tables = draw(self, times, never=never, seed=seed)
-        return tables if self._like is None else [like(self._like, table) for table in tables]
+        return [self._as_it_came(table) for table in tables]
 
     def measure(
         self, original: Any, *, held_out: Any = None, seed: int | None = None
