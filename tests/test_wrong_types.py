@@ -9,13 +9,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
 import phalanx as px
 from phalanx import adversaries
 from phalanx.adversaries.base import Attack
-from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SchemaError
+from phalanx.errors import (
+    LedgerError,
+    PhalanxError,
+    PlanError,
+    ReleaseError,
+    SchemaError,
+    SourceError,
+)
 from phalanx.exact import bounded, whole
 from phalanx.methods.base import registered
 
@@ -226,6 +234,13 @@ DOORS: dict[str, Any] = {
     "source, query": lambda *_: px.read_source("sqlite:///t.db", query=5),  # type: ignore[arg-type]
     "verify, ledger": lambda release, _: px.verify(release, ledger=5),  # type: ignore[arg-type]
     "ledger": lambda *_: px.Ledger.open(None),  # type: ignore[arg-type]
+    "ledger, is there": lambda *_: px.Ledger.exists(None),  # type: ignore[arg-type]
+    "ledger, backup": lambda _, to: ledger(to).backup(5),  # type: ignore[arg-type]
+    "ledger, export": lambda _, to: ledger(to).export_series("s", None),  # type: ignore[arg-type]
+    "ledger, import": lambda _, to: ledger(to).import_series(None),  # type: ignore[arg-type]
+    "plan, bytes": lambda _, to: px.Plan.parse(b"x", to),  # type: ignore[arg-type]
+    "plan, place": lambda *_: px.Plan.parse(PLAN, None),  # type: ignore[arg-type]
+    "together": lambda *_: px.together(None, 3),  # type: ignore[arg-type]
     "reconcile": lambda *_: px.reconcile("s", 5, ledger="sqlite:///t.db"),  # type: ignore[arg-type]
     "pool, numbers": lambda *_: px.pool([1, None], [1, 1]),  # type: ignore[list-item]
     "pool, far": lambda *_: px.pool([1e200, -1e200], [1, 1]),
@@ -240,6 +255,11 @@ DOORS: dict[str, Any] = {
     "series, long name": lambda _, to: series("x" * 300, to=to),
     "estimate, suppressed": lambda _, to: published(to).estimate("count(*)", suppressed=1),  # type: ignore[arg-type]
 }
+
+
+def ledger(to: Any) -> px.Ledger:
+    """A new ledger."""
+    return px.Ledger.open(f"sqlite:///{to}/l.db")
 
 
 def series(name: str = "s", *, to: Any) -> px.Series:
@@ -261,6 +281,20 @@ def test_what_is_of_the_wrong_kind_is_a_sentence(release: Any, door: str, tmp_pa
     """
     with pytest.raises(PhalanxError, match=r"(; (give|write|use)| must be) .*\.$"):
         DOORS[door](release, tmp_path)
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame, pd.DataFrame])
+def test_a_plan_takes_a_table(kind: Any, tmp_path: Any) -> None:
+    """A frame in the place of the plan's file is published, and comes out as it came in; nothing in
+    its place is no file either.
+    """
+    table = pl.DataFrame({"a": [1, 1, 2, 2], "s": ["x", "y", "x", "y"]})
+    given = {pl.DataFrame: table, pl.LazyFrame: table.lazy(), pd.DataFrame: table.to_pandas()}[kind]
+    plan = px.Plan.parse(PLAN, tmp_path / "plan.toml")
+    assert plan.check(source=given).rows == 4
+    assert isinstance(plan.publish(source=given).table, kind)
+    with pytest.raises(SourceError, match=r"the source '\.' is a folder"):
+        plan.publish(source="")
 
 
 def test_what_was_found_can_be_compared(release: Any) -> None:

@@ -20,6 +20,7 @@ from phalanx.errors import (
     SchemaError,
     SourceError,
     did_you_mean,
+    kind_of,
     path_of,
 )
 from phalanx.methods.base import Budgeted, Method, make, promises_nothing
@@ -106,6 +107,11 @@ class Plan:
         PlanError
             Where a key is unknown or its value wrong.
         """
+        path = path_of(path, "the plan", PlanError)
+        if not isinstance(text, str):
+            raise PlanError(
+                f"the plan is {kind_of(text)}; give its text, or its file to Plan.read."
+            )
         return cls(path, parsed(text, path))
 
     @staticmethod
@@ -256,7 +262,7 @@ class Plan:
     def publish(
         self,
         *,
-        source: str | None = None,
+        source: Any = None,
         wave: str | None = None,
         seed: int | None = None,
         progress: Progress = lambda _: None,
@@ -266,8 +272,8 @@ class Plan:
 
         Parameters
         ----------
-        source : str, optional
-            A file in the place of the plan's table.
+        source : frame or path of shape (n, columns), optional
+            A table, or the path of a file, in the place of the plan's table.
         wave : str, optional
             Which wave of it, where the plan names the column that tells them apart; the next one
             by default, and under differential privacy none is chosen by the table.
@@ -296,7 +302,7 @@ class Plan:
     def check(
         self,
         *,
-        source: str | None = None,
+        source: Any = None,
         wave: str | None = None,
         progress: Progress = lambda _: None,
     ) -> Preview:
@@ -305,8 +311,8 @@ class Plan:
 
         Parameters
         ----------
-        source : str, optional
-            A file in the place of the plan's table.
+        source : frame or path of shape (n, columns), optional
+            A table, or the path of a file, in the place of the plan's table.
         wave : str, optional
             As for ``publish``.
         progress : Progress, optional
@@ -345,8 +351,8 @@ class Plan:
         table = self._read(None, None)[1]
         return read_source(table, drop=schema.drop, text=schema.texts)
 
-    def _read(self, source: str | None, wave: str | None) -> tuple[str | None, Any]:
-        """The microdata, or the file that holds them, and of which wave they are where the plan has
+    def _read(self, source: Any, wave: str | None) -> tuple[str | None, Any]:
+        """The microdata, or what holds them, and of which wave they are where the plan has
         waves.
         """
         if wave is not None and self.wave is None:
@@ -360,12 +366,14 @@ class Plan:
                 " by --wave."
             )
         schema = self.schema()
-        path = source or self.source_path()
-        if self.wave is None and is_parquet(path):  # which is read in parts where it is large
-            return None, path
+        given = self.source_path() if source is None else source
+        if self.wave is None and (
+            not isinstance(given, str | Path) or is_parquet(given)
+        ):  # which is read in parts where it is large
+            return None, given
         table = read_source(
-            path,
-            query=None if source else self.query,
+            given,
+            query=self.query if source is None else None,
             drop=schema.drop,
             text=schema.texts,
             dialect=self.sections.source.dialect,

@@ -40,7 +40,7 @@ from phalanx.accounting.binomials import log_pmf
 from phalanx.accounting.directed import float_kept
 from phalanx.accounting.promise import Promise
 from phalanx.arrays import Floats
-from phalanx.errors import PlanError, require_extra
+from phalanx.errors import PlanError, kind_of, require_extra
 from phalanx.exact import whole
 
 _Side = Callable[[int, Fraction, Floats], Floats]
@@ -176,6 +176,8 @@ def together(promise: Promise, releases: int) -> Together:
     >>> float(cost.epsilon), cost.tight_epsilon < 4
     (8.0, True)
     """
+    if not isinstance(promise, Promise):
+        raise PlanError(f"the promise is {kind_of(promise)}; give what budget returns.")
     if whole(releases, "releases") > _MOST_RELEASES:
         raise PlanError(f"releases must be at most {_MOST_RELEASES}, and is {releases}.")
     require_extra("dp", "what releases cost together")

@@ -15,6 +15,7 @@ import polars as pl
 
 from phalanx.data.persons import PersonKey
 from phalanx.data.sources.databases import sqlite_path
+from phalanx.errors import LedgerError, path_of
 from phalanx.ledger.committing import CARRIED, check_goes_on, check_marked, commit
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
@@ -105,7 +106,7 @@ class Ledger:
         LedgerError
             Where that cannot be told.
         """
-        if url.startswith("sqlite:"):
+        if isinstance(url, str) and url.startswith("sqlite:"):
             return sqlite_path(url).exists()
         store = store_of(url, create=False)
         try:
@@ -473,7 +474,8 @@ class Ledger:
             And no file, where there is no such series, it was moved already, or the file exists or
             cannot be written.
         """
-        return export_series(self._rows, series, Path(to), copy=copy)
+        where = path_of(to, "the file of the series", LedgerError)
+        return export_series(self._rows, series, where, copy=copy)
 
     def backup(self, to: str | Path) -> list[SeriesFile]:
         """Put a copy of every series that goes on here into a new folder, which is there with all
@@ -494,7 +496,8 @@ class Ledger:
         LedgerError
             Where the folder exists or cannot be written.
         """
-        return backup(self._rows, [s.name for s in self.series() if not s.moved], Path(to))
+        where = path_of(to, "the folder of the backup", LedgerError)
+        return backup(self._rows, [s.name for s in self.series() if not s.moved], where)
 
     def import_series(
         self, file: str | Path, *, key: str | Path | None = None, folder: str | Path | None = None
@@ -522,9 +525,10 @@ class Ledger:
             Where the file was changed, the key is not its key, or the ledger has a series of that
             name, unless it is the one that was moved away from here.
         """
-        key_file = key_beside(Path(file)) if key is None else Path(key)
+        file = path_of(file, "the file of the series", LedgerError)
+        key_file = key_beside(file) if key is None else path_of(key, "its key", LedgerError)
         return import_series(
-            self._rows, Path(file), key_file, folder=None if folder is None else Path(folder)
+            self._rows, file, key_file, folder=None if folder is None else Path(folder)
         )
 
     def close(self) -> None:
