@@ -313,15 +313,16 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         return weighed(model, bounds, asked, values)
     low, high = bounds.rows(asked.where)
     hard: tuple[float, float] | None = (float(low.sum()), float(high.sum()))
+    open_groups = low < high if asked.of is None else bounds.open_sums(asked.of, asked.where)
     if asked.aggregate == "count":
-        expected, variance = _spread(model, asked.where, None, 0.0, low < high)
+        expected, variance = _spread(model, asked.where, None, 0.0, open_groups)
         point: float | None = expected[0] / view.share
     elif asked.of is not None:
         if asked.aggregate == "mean":  # its variance is that around it, which is not known yet
             rows, total = (float(part.sum()) for part in model.expected(asked.of, asked.where))
             variance = 0.0
         else:
-            (rows, total), variance = _spread(model, asked.where, asked.of, 0.0, low < high)
+            (rows, total), variance = _spread(model, asked.where, asked.of, 0.0, open_groups)
         hard = (
             bounds.means(asked.of, asked.where)
             if asked.aggregate == "mean"
@@ -340,7 +341,9 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and view.unpublished is not None
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        interval = _interval(bounds, model, asked, point, variance, hard, ERROR[method], low < high)
+        interval = _interval(
+            bounds, model, asked, point, variance, hard, ERROR[method], open_groups
+        )
     of_table = _of_table(view, asked, hard)
     if interval is not None:
         interval = _within((interval[0], interval[1] + (view.unpublished or 0)), of_table)

@@ -133,6 +133,17 @@ class Bounds:
         """
         return self.least(name, where, shift), self.greatest(name, where, shift)
 
+    def open_sums(self, name: str, where: Condition) -> Bools:
+        """In which groups it is open which of the numbers are of rows that the condition is true of,
+        be it settled how many; shape (g,).
+        """
+        low, high = self.rows(where)
+        numbers = self._numbers(name, where)
+        there = np.zeros_like(low)
+        np.add.at(there, numbers.group, numbers.copies)
+        open_groups: Bools = (low < high) | (there > low)
+        return open_groups
+
     def least(self, name: str, where: Condition, shift: float) -> float:
         """The least of :meth:`sums`."""
         return self._numbers(name, where).up.least(-shift) - self._slack(name, where, shift)
