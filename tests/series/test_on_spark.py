@@ -541,7 +541,7 @@ def test_workers_without_phalanx_are_named(tmp_path):
     assert not list((tmp_path / "out").iterdir())
 
 
-NAMED = """
+ODDLY_NAMED = """
 schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
 to = here / 'my "releases"%20' / "é"
 settings = dict(engine="spark", memory_limit=MEMORY, spark_master="local[2]")
@@ -560,7 +560,7 @@ def test_paths_mean_themselves(tmp_path):
         with (tmp_path / name).open("wb") as file:
             people(rows).write_parquet(file)
     before = {path.name for path in tmp_path.iterdir()}
-    code, said = run(tmp_path, NAMED)
+    code, said = run(tmp_path, ODDLY_NAMED)
     assert code == 0, said
     assert {path.name for path in tmp_path.iterdir()} - before == {'my "releases"%20'}
     to = tmp_path / 'my "releases"%20'
