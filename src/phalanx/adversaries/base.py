@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any, ClassVar, Final, Literal, Protocol
 
+import numpy as np
 import polars as pl
 
 from phalanx.adversaries.showing import Shown, share
+from phalanx.arrays import Ints
 from phalanx.errors import ReleaseError, kind_of
 from phalanx.release.applicable import applicable_parts
 from phalanx.release.evidence.evidence import Evidence
@@ -34,6 +36,18 @@ def wilson(share: float, n: int) -> Interval:
     around = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
     return min(max(0.0, around - half), share), max(min(1.0, around + half), share)
+
+
+def trials(clusters: Ints) -> int:
+    """As how many trials as many as ``clusters`` count, of which those of one cluster are right or
+    wrong together: the square of their number by the sum of the squares of the clusters' sizes
+    (Kish, Survey Sampling, 1965), rounded down.
+
+    >>> trials(np.array([1, 2, 3])), trials(np.array([1, 1, 1, 2]))
+    (3, 1)
+    """
+    many = np.unique(clusters, return_counts=True)[1]
+    return int(many.sum() ** 2 // (many**2).sum()) if len(many) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 paper, and no better than 1/m where none is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from phalanx.adversaries import Counterfeits
+from phalanx.adversaries.base import trials, wilson
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -130,7 +131,7 @@ def test_never_filling_leaves_it_no_better_than_the_bound(m):
     assert abs(off([a.named_rightly for a in found], named, by_chance)) < SURE
     assert off([a.exposed for a in found], [a.certain for a in found], 1 / m) < SURE
     alarms = [not a.by_luck for a in found if a.exposed]
-    assert len(alarms) > 10 and sum(alarms) <= 12  # of 40, by chance one in forty each
+    assert len(alarms) > 10 and sum(alarms) <= 8  # of 40, by chance one in forty each
 
 
 def test_the_papers_filling_exposes_many():
@@ -141,7 +142,18 @@ def test_the_papers_filling_exposes_many():
     certain, exposed = (sum(getattr(a, key) for a in found) for key in ("certain", "exposed"))
     assert certain > 100 and exposed / certain > 0.9
     assert off([a.exposed for a in found], [a.certain for a in found], 1 / 2) > 3
-    assert sum(not a.by_luck for a in found if a.exposed) > 2  # others have too few trials
+
+
+def test_a_chain_of_persons_is_one_trial():
+    """By hand: ten persons of one signature, certain together and right, are one throw of a coin;
+    of two signatures with five each they are two.
+    """
+    assert [trials(np.array(of)) for of in ([7] * 10, [1, 2] * 5, [1, 1, 1, 2], [])] == [1, 2, 1, 0]
+    found = Counterfeits().attack(*published(BOB, m=2, balancing="paper"))
+    assert (found.certain, found.exposed) == (2, 2)
+    assert found.certain_interval == found.named_interval == wilson(1.0, 1)
+    assert found.by_luck.startswith("It takes 2 of 11 persons for certain and is right about 2 of")
+    assert replace(found, certain_interval=wilson(1.0, 10)).by_luck == ""
 
 
 def test_the_json_has_the_keys_of_every_attack_and_its_own():

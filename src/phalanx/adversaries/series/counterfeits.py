@@ -6,13 +6,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import comb
 from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, wilson
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, trials, wilson
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.adversaries.showing import Shown, interval
 from phalanx.arrays import Bools, Ints, Sets, sets_of, sizes
@@ -38,17 +39,17 @@ class Named(Attack):
     named_rightly: int
     """Those in which it is right."""
     named_interval: Interval | None
-    """The share of right ones among the named, as a 95 % confidence interval by Wilson, in which a
-    signature of a release counts once, for its groups are right or wrong together; None where none
-    is named.
+    """The share of right ones among the named, as a 95 % confidence interval by Wilson, for as many
+    trials as ``trials`` says of their signatures, of each of which the groups are right or wrong
+    together; None where none is named.
     """
     named_baseline: float | None
     """The same for an adversary who picks as many values of the group at random."""
     certain: int
     """Persons for whom one candidate is left."""
     certain_interval: Interval | None
-    """How often that one is right, as an interval of as many trials as signatures were named; None
-    where no person has only one.
+    """How often that one is right, as such an interval, since who is certain makes others of the
+    signature certain; None where no person has only one.
     """
     bound: Fraction
     """How often it may be right about those: 1/m, of the least m of the series."""
@@ -97,7 +98,9 @@ class Named(Attack):
             ],
         ]
         yield Shown(["", "of", "number", "right", "95 % interval"], rows, (1, 2, 3))
-        yield Shown(["persons with fewer than m values left, theirs among them"], [[self.above]], (0,))
+        yield Shown(
+            ["persons with fewer than m values left, theirs among them"], [[self.above]], (0,)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, named, named_rightly, named_interval,
@@ -204,7 +207,7 @@ class Counterfeits:
         named = [group for view in views for group in view.scored()]
         rightly = sum(correct for correct, _ in named)
         certain, exposed = int(one.sum()), int((one & right).sum())
-        trials = sum(view.signatures_named for view in views)
+        of_person, of_groups = _signatures(views, len(people))
         return Named(
             adversary=self.name,
             knows=self.knows,
@@ -219,10 +222,12 @@ class Counterfeits:
             groups=sum(int((view.invented > 0).sum()) for view in views),
             named=len(named),
             named_rightly=rightly,
-            named_interval=wilson(rightly / len(named), trials) if named else None,
+            named_interval=wilson(rightly / len(named), trials(of_groups)) if named else None,
             named_baseline=sum(chance for _, chance in named) / len(named) if named else None,
             certain=certain,
-            certain_interval=wilson(exposed / certain, trials) if certain else None,
+            certain_interval=(
+                wilson(exposed / certain, trials(of_person[one])) if certain else None
+            ),
             bound=Fraction(1, m),
             above=int(((size < m) & right).sum()),
         )
@@ -290,11 +295,6 @@ class _View:
             np.where(tells[:, None], lacking, np.uint64(0)),
         )
 
-    @property
-    def signatures_named(self) -> int:
-        """Of how many signatures it names counterfeits."""
-        return len(np.unique(self.sets[sizes(self.named) > 0], axis=0))
-
     def scored(self) -> list[tuple[bool, float]]:
         """For every group in which all counterfeits are named: whether rightly, and how probably by
         picking at random.
@@ -312,6 +312,24 @@ class _View:
             (bool(c), 1 / comb(int(s), int(k)))
             for c, s, k in zip(correct, size, self.invented[named_groups], strict=True)
         ]
+
+
+def _signatures(views: Sequence[_View], many: int) -> tuple[Ints, Ints]:
+    """The number of the signature of each of so many persons, where they were last, and of each
+    group of which counterfeits are named.
+    """
+    number = np.unique(np.concatenate([view.sets for view in views]), axis=0, return_inverse=True)[
+        1
+    ]
+    ends = np.cumsum([0, *(len(view.sets) for view in views)])
+    of_views = [number[begin:end] for begin, end in pairwise(ends)]
+    of_person = np.zeros(many, dtype=np.int64)
+    for view, of_group in zip(views, of_views, strict=True):
+        of_person[view.who] = of_group[view.place]
+    named = [
+        of_group[sizes(view.named) > 0] for view, of_group in zip(views, of_views, strict=True)
+    ]
+    return of_person, np.concatenate(named)
 
 
 def _stock(groups: Groups, new: Bools, values: Values) -> Ints:

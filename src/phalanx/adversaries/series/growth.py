@@ -12,7 +12,16 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
+from phalanx.adversaries.base import (
+    Attack,
+    Interval,
+    Looks,
+    asked,
+    between,
+    percent,
+    trials,
+    wilson,
+)
 from phalanx.adversaries.series.growing import Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Bools, Floats, Ints, in_order
@@ -40,7 +49,7 @@ class Grown(Attack):
     """
 
     interval: Interval
-    """The 95 % confidence interval of ``success``, by Wilson."""
+    """The 95 % confidence interval of ``success``, by Wilson, a member who is named again counting once."""
     by_past: float
     """How often an adversary is right who replays nothing and names the member who was linked most
     to the group's values before, as a person who had one may have it still.
@@ -233,14 +242,14 @@ class Growth:
                     dtype=pl.Boolean,
                 )
             ),
-            interval=wilson(rightly, len(named)),
+            interval=wilson(rightly, _trials(named)),
             by_past=by_past,
-            by_past_interval=wilson(by_past, len(named)),
+            by_past_interval=wilson(by_past, _trials(named)),
             bound=self._bound(releases),
             groups=len(named),
             clear=len(clear),
             clear_success=of_clear if clear else None,
-            clear_interval=wilson(of_clear, len(clear)) if clear else None,
+            clear_interval=wilson(of_clear, _trials(clear)) if clear else None,
             clear_baseline=sum(one.promised for one in clear) / len(clear) if clear else None,
         )
 
@@ -433,6 +442,12 @@ def _held(microdata: Microdata) -> list[list[Any]]:
     for index, value in values_of_sets(domain.values).iter_rows():
         values_of[index].append(value)
     return values_of
+
+
+def _trials(named: Sequence[_Named]) -> int:
+    """Who is named again may hold the same value still, and counts once."""
+    first: dict[bytes, int] = {}
+    return trials(np.array([first.setdefault(one.names[0], len(first)) for one in named], np.int64))
 
 
 def _right(named: Bools, held: Sequence[Sequence[Any]], values: Sequence[Any]) -> Floats:
