@@ -4,6 +4,7 @@ of ours.
 """
 
 import dataclasses
+import json
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -333,3 +334,26 @@ def test_a_number_of_thousands_of_digits_is_not_repeated(refusing: Any) -> None:
         with pytest.raises(PlanError, match=r"\.$") as refused:
             refusing(wrong, "l", 1)
         assert len(str(refused.value)) < 120
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        (px.Mondrian, {"k": np.int64(5)}),
+        (px.Mondrian, {"k": np.int32(5), "l": np.int64(2), "t": np.float64(0.25)}),
+        (px.MInvariance, {"m": np.uint8(3)}),
+        (px.GlobalGuarantee, {"l": np.int64(2), "k": np.int64(4), "alpha": np.float64(3)}),
+        (px.MutualCover, {"delta": "1/6", "k": np.int64(9)}),
+        (px.Slicing, {"l": np.int64(2)}),
+        (px.Anatomy, {"l": np.float32(2.5)}),
+    ],
+)
+def test_numbers_of_numpy_are_numbers(made, given):
+    """As of ``for k in np.arange(5, 20, 5)``: what is made equals what Python's numbers make, and a
+    manifest can hold it; a truth value of NumPy is no number.
+    """
+    plain = {name: n if isinstance(n, str) else n.item() for name, n in given.items()}
+    assert made(**given) == made(**plain)
+    assert json.dumps(made(**given).parameters()) == json.dumps(made(**plain).parameters())
+    with pytest.raises(PlanError):
+        made(**{**given, next(iter(given)): np.True_})

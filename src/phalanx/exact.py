@@ -68,6 +68,15 @@ def is_list(given: object, of: Callable[[Any], bool]) -> bool:
     )
 
 
+def of_python(made: Any) -> None:
+    """Make NumPy's numbers among the fields of a frozen dataclass Python's own, as a manifest writes
+    them: of ``for k in np.arange(5, 20, 5)`` each is meant as it stands.
+    """
+    for name, value in vars(made).items():
+        if isinstance(value, np.integer | np.floating):
+            object.__setattr__(made, name, value.item())
+
+
 def whole(value: int, what: str, low: int = 1) -> int:
     """The whole number, at least ``low``; PlanError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:

@@ -14,7 +14,7 @@ from phalanx.arrays import Ints
 from phalanx.data.column import Column
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible, SchemaError, lower_to
-from phalanx.exact import Number, bounded, exact
+from phalanx.exact import Number, bounded, exact, of_python
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
@@ -71,6 +71,7 @@ class Anatomy:
     """No value has more than 1/l of a bucket; 1 or more."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         bounded(self.l, "[method] l", 1)
 
     @property

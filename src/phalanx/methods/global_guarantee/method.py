@@ -23,7 +23,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.exact import Number, bounded, exact, is_list, plain
+from phalanx.exact import Number, bounded, exact, is_list, of_python, plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import (
@@ -121,6 +121,7 @@ class GlobalGuarantee:
     """Per quasi-identifier the least width of a published interval, in its own unit."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         if bounded(self.l, "[method] l", 1) == 1:
             raise PlanError("[method] l = 1 promises nothing; give a number above 1.")
         for key, allowed in (

@@ -27,6 +27,7 @@ from phalanx.arrays import Bools, Ints, in_order
 from phalanx.data.domain import whole_places
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
+from phalanx.exact import of_python
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
 from phalanx.methods.base import (
@@ -120,6 +121,7 @@ class MInvariance:
     """
 
     def __post_init__(self) -> None:
+        of_python(self)
         if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
             raise PlanError(
                 f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone"

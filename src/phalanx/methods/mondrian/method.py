@@ -16,7 +16,7 @@ from phalanx.data.column import Column
 from phalanx.data.domain import whole_places
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.exact import Number, exact
+from phalanx.exact import Number, exact, of_python
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.rule import meets
 from phalanx.methods.base import (
@@ -157,6 +157,7 @@ class Mondrian:
     """Per attribute the least width of a published interval, in its own unit."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         for parameter, allowed in (("cuts", get_args(Cuts)), ("cut_at", get_args(CutAt))):
             if getattr(self, parameter) is not None:
                 check_word(parameter, getattr(self, parameter), allowed)

@@ -18,7 +18,7 @@ from phalanx.data.correlation import phi2
 from phalanx.data.distances import Distance, check_asked, distance_of
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean, require_extra
-from phalanx.exact import Number, bounded, exact, plain, whole
+from phalanx.exact import Number, bounded, exact, of_python, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
@@ -131,6 +131,7 @@ class MutualCover:
     """
 
     def __post_init__(self) -> None:
+        of_python(self)
         require_extra(
             "mutual-cover", self.name
         )  # the solver is wanted for some groups only, and perhaps after an hour

@@ -19,7 +19,7 @@ from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
-from phalanx.exact import Number, bounded, exact, readable, whole
+from phalanx.exact import Number, bounded, exact, of_python, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.methods.base import Division, Draft, LooksBack, Memory, Offer, Suppressed
@@ -138,6 +138,7 @@ class SafeSampling:
     """
 
     def __post_init__(self) -> None:
+        of_python(self)
         if self.expected_rows is not None:
             whole(self.expected_rows, "[method] expected_rows")
         if not isinstance(self.allow_empty, bool):

@@ -15,7 +15,7 @@ from phalanx.arrays import Ints
 from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
-from phalanx.exact import Number, bounded, exact, is_list, whole
+from phalanx.exact import Number, bounded, exact, is_list, of_python, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
 from phalanx.guarantees.slicing.guarantee import (
@@ -178,6 +178,7 @@ class Slicing:
     """Publish one table per column, with counts, instead of one of rows."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         for parameter, allowed in _WORDS.items():
             if parameter != "cuts" or self.cuts is not None:
                 check_word(parameter, getattr(self, parameter), allowed)
