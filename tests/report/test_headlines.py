@@ -98,6 +98,7 @@ class Found:
     success: float = 0.5
     baseline: float = 0.3
     sentence: str = "is right about 50 %"
+    by_luck: str = ""
 
 
 @dataclass
