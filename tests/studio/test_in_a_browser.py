@@ -565,3 +565,22 @@ def test_classes_are_counted_as_one_types(chromium: Any, published: Any) -> None
         "age": {"bands": [30, 60]}
     }
     studio.place.plan_path.write_text(before)
+
+
+def test_a_slider_that_is_moved_early_counts(chromium: Any, published: Any) -> None:
+    """Moved while the scripts of the page are still on their way, as on a slow machine: the figure
+    beside it and the estimate are those at which it stands.
+    """
+    _, addresses = published
+    page, held = enter(chromium, addresses[-1]), []
+    page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
+    page.goto(f"{page.origin}/explore?method=mondrian", wait_until="commit")
+    before = page.locator("output[for=step-k]").inner_text()
+    page.locator("#step-k").press("ArrowRight")
+    for script in held:
+        script.continue_()
+    after = page.locator("#step-k").get_attribute("data-steps").split("|")
+    at = after.index(before) + 1
+    shown(page, "output[for=step-k]").to_have_text(after[at])
+    shown(page, "#estimate").to_contain_text(f"one of at least {after[at]}")
+    assert page.complaints == []

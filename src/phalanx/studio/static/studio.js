@@ -2,8 +2,13 @@
 // at which a slider stands; and that what was pressed is under way.
 "use strict";
 document.addEventListener("submit", (event) => event.target.setAttribute("aria-busy", "true"));
-addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach(
-  (form) => form.removeAttribute("aria-busy")));
+addEventListener("pageshow", () => {
+  document.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy"));
+  // moved before this script ran, or kept by the browser over a reload
+  document.querySelectorAll("form.sliders input:not([type=hidden])").forEach((field) => {
+    if (field.value !== field.defaultValue) field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+});
 function move(slider, rows) {
   const before = slider.value;
   slider.value = Math.min(Math.max(Number(before) + rows, slider.min), slider.max);
