@@ -5,6 +5,7 @@ every person.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import sqrt
 from typing import Any, ClassVar, Final, Literal, Protocol
 
@@ -48,6 +49,20 @@ def trials(clusters: Ints) -> int:
     """
     many = np.unique(clusters, return_counts=True)[1]
     return int(many.sum() ** 2 // (many**2).sum()) if len(many) else 0
+
+
+def may_be_luck(of_how_many: str, interval: Interval | None, bound: Fraction) -> str:
+    """What an adversary who may be wrong is right about, as a sentence, where no more than the bound
+    is promised and the interval reaches down to it; else empty.
+
+    >>> may_be_luck("It is right about 4 of 10", (0.2, 0.7), Fraction(1, 2))
+    'It is right about 4 of 10 (20.0 to 70.0 %, with 95 % confidence), where the promise allows 1/2.'
+    >>> may_be_luck("It is right about 9 of 10", (0.6, 1.0), Fraction(1, 2))
+    ''
+    """
+    if interval is None or interval[0] > bound:
+        return ""
+    return f"{of_how_many} ({between(interval)}, with 95 % confidence), where the promise allows {bound}."
 
 
 @dataclass(frozen=True, kw_only=True)

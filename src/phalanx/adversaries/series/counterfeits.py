@@ -13,7 +13,16 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, trials, wilson
+from phalanx.adversaries.base import (
+    Attack,
+    Interval,
+    Looks,
+    asked,
+    between,
+    may_be_luck,
+    trials,
+    wilson,
+)
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.adversaries.showing import Shown, interval
 from phalanx.arrays import Bools, Ints, Sets, sets_of, sizes
@@ -72,13 +81,11 @@ class Named(Attack):
     @property
     def by_luck(self) -> str:
         """Of how many it is certain, and how many of these are right."""
-        if self.certain_interval is None or self.certain_interval[0] > self.bound:
-            return ""
-        return (
+        right = (
             f"It takes {self.certain:,} of {self.persons:,} persons for certain and is right about"
-            f" {self.exposed:,} of these ({between(self.certain_interval)}, with 95 % confidence),"
-            f" where the promise allows {self.bound}."
+            f" {self.exposed:,} of these"
         )
+        return may_be_luck(right, self.certain_interval, self.bound)
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [

@@ -18,6 +18,7 @@ from phalanx.adversaries.base import (
     Looks,
     asked,
     between,
+    may_be_luck,
     percent,
     trials,
     wilson,
@@ -49,7 +50,7 @@ class Grown(Attack):
     """
 
     interval: Interval
-    """The 95 % confidence interval of ``success``, by Wilson, a member who is named again counting once."""
+    """The 95 % confidence interval of ``success``, by Wilson; who is named again counts once."""
     by_past: float
     """How often an adversary is right who replays nothing and names the member who was linked most
     to the group's values before, as a person who had one may have it still.
@@ -81,13 +82,10 @@ class Grown(Attack):
     @property
     def by_luck(self) -> str:
         """In how many groups it is sure of itself, and in how many it is right."""
-        if self.clear_interval is None or self.clear_interval[0] > self.bound:
-            return ""
-        return (
+        right = (
             f"It is sure of itself in {self.clear:,} groups and right in {self.exposed:,} of these"
-            f" ({between(self.clear_interval)}, with 95 % confidence), where the promise allows"
-            f" {self.bound}."
         )
+        return may_be_luck(right, self.clear_interval, self.bound)
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [
