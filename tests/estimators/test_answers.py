@@ -84,6 +84,21 @@ def test_what_is_published_as_it_is_is_exact(anatomy) -> None:
     assert counted.interval == (counted.low, counted.high)
 
 
+def test_texts_that_look_like_equal_values_are_different() -> None:
+    """Among texts 1 and true are two values, in one query, too, though Python calls them equal."""
+    table = pl.DataFrame({"age": [10] * 4 + [20] * 2, "code": ["1", "1", "true", "x", "true", "1"]})
+    release = px.publish(table, px.Schema(quasi=["age"], sensitive="code"), px.Mondrian(k=2))
+    asked = (
+        ("code = 1 or code = true", 5),
+        ("code = true or code = 1", 5),
+        ("age = 20 and code = 1 or age = 10 and code = true", 2),
+    )
+    for query, truth in asked:
+        counted = release.estimate(f"count(*) where {query}")
+        assert counted.low == counted.high == truth
+    assert Comparison("code", "in", (1,)) != Comparison("code", "in", (True,))
+
+
 def test_groups(anatomy, mondrian) -> None:
     """Grouped answers come for each value, and add up to the whole."""
     by = anatomy.estimate("count(*) where age < 40 group by ill")

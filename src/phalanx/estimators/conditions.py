@@ -4,7 +4,7 @@ the tests, as SQL's three values need it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Kind = Literal["in", "below", "upto", "prefix", "missing"]
@@ -16,13 +16,18 @@ class Comparison:
     """A test of one attribute: ``in`` the values, ``below`` or ``upto`` the one value, with a
     ``prefix``, or ``missing``.
 
-    As in SQL no test is true of a missing value, negated or not, but ``missing`` itself.
+    As in SQL no test is true of a missing value, negated or not, but ``missing`` itself. Tests are
+    equal where their values are, and of the same types: among texts 1, 1.0 and true are three.
     """
 
     attribute: str
     kind: Kind
     values: tuple[Any, ...] = ()
     negated: bool = False
+    _types: tuple[type, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_types", tuple(map(type, self.values)))
 
 
 @dataclass(frozen=True)
