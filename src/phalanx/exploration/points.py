@@ -126,11 +126,8 @@ def measured(
 ) -> Point:
     """Publish the tables one after the other into a private folder, attack and measure the last."""
     try:
-        method = make(
-            str(section["name"]), {key: value for key, value in section.items() if key != "name"}
-        )
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
-            series = Series("explored", schema, method, to=Path(place) / "out", report=False)
+            series = _series(section, schema, place)
             for table in tables:
                 release = series.publish(table)
             risks = [*_played(OF_ONE, release.attack)]
@@ -160,9 +157,16 @@ def measured(
 
 
 def warm(section: Section, schema: Schema, table: pl.DataFrame) -> None:
-    """Load what a method needs, by a few rows, so that no point is timed with it."""
-    with suppress(PhalanxError):
-        measured(0, section, schema, [table.head(_WARM)])
+    """Load what a method needs, by publishing a few rows, so that no point is timed with it."""
+    with suppress(PhalanxError), tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+        _series(section, schema, place).publish(table.head(_WARM))
+
+
+def _series(section: Section, schema: Schema, place: str) -> Series:
+    method = make(
+        str(section["name"]), {key: value for key, value in section.items() if key != "name"}
+    )
+    return Series("explored", schema, method, to=Path(place) / "out", report=False)
 
 
 def _played(names: Sequence[str], attack: Any) -> list[Risk]:
