@@ -200,6 +200,38 @@ def test_propensity_ends_where_only_rounding_is_left(monkeypatch: pytest.MonkeyP
         propensity(one, other)
 
 
+def test_propensity_where_rows_are_told_apart_for_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more values than rows, where whole steps of Newton's jump to and fro, the most likely
+    odds are found, in few steps: where each value's coefficient is what its rows ask for.
+    """
+    rng = np.random.default_rng(0)
+    one = {str(a): rng.integers(0, 10, 100) for a in range(20)}
+    other = {
+        a: np.where(rng.random(100) < 0.3, c, rng.integers(0, 10, 100)) for a, c in one.items()
+    }
+    sums, steps = losses._by_value, []
+
+    def counted(of_rows, codes, sizes):
+        steps.append(1)
+        assert len(steps) < 40
+        return sums(of_rows, codes, sizes)
+
+    monkeypatch.setattr(losses, "_by_value", counted)
+    found = propensity(one, other)
+    hot = np.concatenate(
+        [np.ones((200, 1))]
+        + [np.append(one[a], other[a])[:, None] == np.arange(1, 10) for a in one],
+        axis=1,
+    ).astype(float)
+    target, beta = np.repeat([0.0, 1.0], 100), np.zeros(hot.shape[1])
+    for _ in range(400):  # a tenth of a step at a time
+        p = 1 / (1 + np.exp(-hot @ beta))
+        curved = (hot.T * (p * (1 - p))) @ hot + losses._RIDGE * np.eye(len(beta))
+        beta += np.linalg.solve(curved, hot.T @ (target - p) - losses._RIDGE * beta) / 10
+    p = 1 / (1 + np.exp(-hot @ beta))
+    assert found == pytest.approx(((p - 0.5) ** 2).mean(), rel=1e-9)
+
+
 def test_propensity_with_curvature_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where curvature is measured for some steps only, the end is the same as with that of each
     step; for tables near each other once is enough.

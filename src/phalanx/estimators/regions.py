@@ -102,6 +102,8 @@ class Line:
                 f"the values of {test.attribute!r} are leaves of a hierarchy and have no less or"
                 " more; ask by = or by IN."
             )
+        if self.kind == "text":
+            return [str(v).lower() if isinstance(v, bool) else str(v) for v in test.values]
         return [key for value in test.values for key in self._constant(test, value)]
 
     def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
@@ -114,8 +116,6 @@ class Line:
                 )
                 raise ReleaseError(f"{value!r} is no value of {name!r}{hint}")
             return places
-        if self.kind == "text":
-            return [str(value).lower() if isinstance(value, bool) else str(value)]
         if self.kind == "day":
             try:
                 return [

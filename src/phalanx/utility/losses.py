@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints, places_among
+from phalanx.arrays import Bools, Floats, Ints, different, places_among
 from phalanx.data.correlation import contingency
 
 Coded = Mapping[str, Ints]
@@ -31,6 +31,8 @@ _SLOW: Final = 1 / 4
 """Where a step is more than this part of the one before it, curvature is measured anew."""
 _ROUNDING: Final = 1e-4
 """Smaller steps that shrink no more are rounding, which of many rows comes to more than 1e-8."""
+_NOISE: Final = 1e-12
+"""What is less likely by this part may be rounding."""
 _RIDGE: Final = 1e-3
 _MOST_VALUES: Final = 1000
 """Rows are told apart by so many values: a regression takes the cube of their number."""
@@ -133,7 +135,7 @@ def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> flo
         for name in names:
             key = key * bins.size(name) + table[name]
         keys.append(key)
-    cells, at = np.unique(np.concatenate(keys), return_inverse=True)
+    cells, at = different(np.concatenate(keys))
     first, second = at[: len(keys[0])], at[len(keys[0]) :]
     shares = [
         np.bincount(part, minlength=len(cells)) / max(len(part), 1) for part in (first, second)
@@ -146,8 +148,7 @@ def phi2(table: Coded) -> Floats:
     other), shape (pairs,).
     """
     coded = {
-        name: np.unique(codes, return_inverse=True, return_counts=True)[1:]
-        for name, codes in table.items()
+        name: (code := different(codes)[1], np.bincount(code)) for name, codes in table.items()
     }
     return np.array(
         [
@@ -170,45 +171,74 @@ def propensity(one: Coded, other: Coded) -> float:
     for name in one:
         values = np.concatenate([one[name], other[name]])
         codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(one))))
+    target = np.repeat([0.0, 1.0], [n, others])
+    weight = np.repeat([0.5 / max(n, 1), 0.5 / max(others, 1)], [n, others]) * (n + others)
+    p = _probability(_regression(codes, target, weight))
+    return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
+
+
+def _regression(codes: Sequence[Ints], target: Floats, weight: Floats) -> Floats:
+    """The logarithms of the odds that each row is of the other table, shape (n,), by Newton's
+    method; a step that would make likely what is less likely is halved until it does not, since
+    where rows can be told apart for sure whole steps jump to and fro.
+    """
     sizes = [int(code.max()) + 1 for code in codes]
     ends = np.cumsum([0, *sizes])
     estimated = np.concatenate([[True], *([False] + [True] * (size - 1) for size in sizes[1:])])
-    target = np.repeat([0.0, 1.0], [n, others])
-    weight = np.repeat([0.5 / max(n, 1), 0.5 / max(others, 1)], [n, others]) * (n + others)
-    beta, before, moved = np.zeros(ends[-1]), 0.0, np.inf
+    beta, odds = np.zeros(ends[-1]), np.zeros(len(target))
+    before, moved, unlikely = 0.0, np.inf, _unlikely(beta, odds, target, weight)
     for _ in range(_ROUNDS):
-        p = _probability(beta, codes, ends)
+        p = _probability(odds)
         slope = _by_value(weight * (target - p), codes, sizes) - _RIDGE * beta
         if moved > _SLOW * before:  # to measure curvature takes nearly all of the time
             of_pairs = _by_pair if len(codes) <= _MOST_COUNTED else _multiplied
             hessian = of_pairs(weight * p * (1 - p), codes, ends, estimated)
             inverse = np.linalg.inv(hessian + _RIDGE * np.eye(len(hessian)))
-        step = inverse @ slope[estimated]
-        beta[estimated] += step
-        before, moved = moved, float(np.abs(step).max())
+        step = np.zeros(ends[-1])
+        step[estimated] = inverse @ slope[estimated]
+        more, part = _by_row(step, codes, ends), 1.0
+        while (now := _unlikely(beta + part * step, odds + part * more, target, weight)) > (
+            unlikely + _NOISE * abs(unlikely)
+        ):
+            part /= 2
+        beta, odds, unlikely = beta + part * step, odds + part * more, now
+        before, moved = moved, part * float(np.abs(step).max())
         if moved < 1e-8 or before <= moved < _ROUNDING:
             break
-    p = _probability(beta, codes, ends)
-    return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
+    return odds
+
+
+def _unlikely(beta: Floats, odds: Floats, target: Floats, weight: Floats) -> float:
+    """How unlikely the rows are by these odds, and the odds beforehand: what is to be least."""
+    of_rows = weight * (np.logaddexp(0, odds) - target * odds)
+    return float(of_rows.sum() + _RIDGE / 2 * (beta**2).sum())
 
 
 def _most_frequent(values: Ints, most: int) -> Ints:
     """The values as codes from 0 on, of which there are ``most``: where there are more values, the
     last one stands for all but the most frequent.
     """
-    _, code, times = np.unique(values, return_inverse=True, return_counts=True)
+    code = different(values)[1]
+    times = np.bincount(code)
     if len(times) <= most:
-        return code.astype(np.int64)
+        return code
     rank = np.empty(len(times), dtype=np.int64)
     rank[np.argsort(-times, kind="stable")] = np.arange(len(times))
     return np.minimum(rank, most - 1)[code]
 
 
-def _probability(beta: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
-    """How probably each row is of the other table, shape (n,)."""
-    sums = np.sum([beta[end + code] for end, code in zip(ends, codes, strict=False)], axis=0)
-    probability: Floats = 1 / (1 + np.exp(-np.clip(sums, -30, 30)))
+def _probability(odds: Floats) -> Floats:
+    """How probably each row is of the other table, shape (n,), by the logarithms of the odds."""
+    probability: Floats = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
     return probability
+
+
+def _by_row(of_values: Floats, codes: Sequence[Ints], ends: Ints) -> Floats:
+    """What the values of each row add up to, shape (n,)."""
+    sums = np.zeros(len(codes[0]))
+    for end, code in zip(ends, codes, strict=False):
+        sums += of_values[end:][code]
+    return sums
 
 
 def _by_value(of_rows: Floats, codes: Sequence[Ints], sizes: Sequence[int]) -> Floats:
