@@ -58,6 +58,8 @@ def test_a_table_of_a_german_hospital(tmp_path: Path, encoding: str, name: str) 
         ("a;b,c\n1,2\n", Dialect()),
         ('"a,x";b\n1;2\n', Dialect(";")),
         ("a\tb\n1\t2\n", Dialect("\t")),
+        ("a|b\n1,5|x\n", Dialect("|", ",")),
+        ("a|b;c;d\n1;2;3\n", Dialect(";")),
         ("a\n1;2\n", Dialect()),
         ('a,b\n"1,5","2,5"\n', Dialect()),
         ("a;b\n1.5;x\n", Dialect(";")),

@@ -14,11 +14,11 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import polars as pl
 
-Separator = Literal[",", ";", "\t"]
+Separator = Literal[",", ";", "\t", "|"]
 Decimal = Literal[".", ","]
 Encoding = Literal["utf-8", "windows-1252"]
 SEPARATORS: Final[tuple[Separator, ...]] = get_args(Separator)
-SEPARATOR_NAMES: Final = {",": "comma", ";": "semicolon", "\t": "tab"}
+SEPARATOR_NAMES: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 _PART: Final = 1 << 20
 """Bytes that are decoded at a time."""
 _PROBE: Final = 200

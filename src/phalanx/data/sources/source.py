@@ -88,9 +88,9 @@ def read_source(
 
 
 def csv_dialect(source: str | Path) -> Dialect:
-    """How a CSV file is written, for a plan to state: the separator (comma, semicolon, tab) by its
-    header line, the encoding (UTF-8, Windows-1252) by its bytes, and the decimal mark by its
-    columns; the default for a source that is no CSV file.
+    """How a CSV file is written, for a plan to state: the separator (comma, semicolon, tab,
+    vertical bar) by its header line, the encoding (UTF-8, Windows-1252) by its bytes, and the
+    decimal mark by its columns; the default for a source that is no CSV file.
 
     Parameters
     ----------
