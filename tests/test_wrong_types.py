@@ -357,3 +357,24 @@ def test_numbers_of_numpy_are_numbers(made, given):
     assert json.dumps(made(**given).parameters()) == json.dumps(made(**plain).parameters())
     with pytest.raises(PlanError):
         made(**{**given, next(iter(given)): np.True_})
+
+
+def test_numbers_of_numpy_are_numbers_everywhere():
+    """Seeds, sizes and bounds are often drawn or computed: what they ask for is what Python's
+    numbers ask for.
+    """
+    table = pl.DataFrame({"age": [30, 30, 40, 40], "ill": ["a", "b", "a", "b"]})
+    schema = px.Schema(quasi=["age"], sensitive="ill")
+    release = px.publish(table, schema, px.Mondrian(k=2), seed=np.int64(1))
+    assert release.measure(table, seed=np.int64(3)) == release.measure(table, seed=3)
+    drawn = release.draw(np.int64(2), seed=np.uint8(1))
+    assert [d.rows() for d in drawn] == [d.rows() for d in release.draw(2, seed=1)]
+    assert release.estimate("count(*)", suppressed=np.int32(0)).high == 4
+    assert px.verify_table(table, quasi=["age"], k=np.int64(2)).holds
+    for played in (
+        adversaries.Linkage(sample=np.int64(3)),
+        adversaries.Informed(sample=np.int64(3)),
+    ):
+        assert type(played.sample) is int
+    with pytest.raises(PhalanxError):
+        release.draw(np.True_)

@@ -74,11 +74,17 @@ def of_python(made: Any) -> None:
     """
     for name, value in vars(made).items():
         if isinstance(value, np.integer | np.floating):
-            object.__setattr__(made, name, value.item())
+            object.__setattr__(made, name, of_numpy(value))
+
+
+def of_numpy(value: Any) -> Any:
+    """A number of NumPy as Python's own, which it stands for; anything else as it is."""
+    return value.item() if isinstance(value, np.integer | np.floating) else value
 
 
 def whole(value: int, what: str, low: int = 1) -> int:
     """The whole number, at least ``low``; PlanError otherwise."""
+    value = of_numpy(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise PlanError(f"{what} must be a whole number of at least {low}, and is {shown(value)}.")
     return value

@@ -87,7 +87,7 @@ def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, 
     """The refusal names the estimate and what may be taken."""
     left(monkeypatch, 1_000_000)
     schema = Schema(identifier="zip", quasi=["age"], sensitive="ill")
-    with pytest.raises(MethodError, match=r"6,000 rows of 3 columns .* 0\.0 GB where 0\.0 GB"):
+    with pytest.raises(MethodError, match=r"6,000 rows of 3 columns .* \d+\.\d MB where 1\.0 MB"):
         divide(source / "t.parquet", schema, method)
 
 

@@ -93,6 +93,8 @@ def test_a_number_of_many_digits(digits: int) -> None:
     ("text", "why"),
     [
         ("count(distinct x)", "different values"),
+        ("count(*) group by", "'group by' names no attribute"),
+        ("count(*) group by all", "'group by' names no attribute"),
         ("sum(a + b)", "columns beside constants"),
         ("count(*) where a = b", "another column"),
         ("count(*) where upper(a) = 'x'", "columns beside constants"),

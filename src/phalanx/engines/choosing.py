@@ -194,4 +194,4 @@ def _whole(method: Method, schema: Schema, began: Began | None = None) -> str:
 
 
 def _gb(size: int) -> str:
-    return f"{size / 1e9:.1f} GB"
+    return f"{size / 1e9:.1f} GB" if size >= 10**8 else f"{size / 1e6:.1f} MB"

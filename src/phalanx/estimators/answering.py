@@ -26,6 +26,7 @@ from phalanx.estimators.sharing import Shared
 from phalanx.estimators.view import Ends, Facet, View, Weights
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
+from phalanx.exact import of_numpy
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 
@@ -155,6 +156,7 @@ def _told(view: View, suppressed: int | None) -> View:
     """
     if suppressed is None:
         return view
+    suppressed = of_numpy(suppressed)
     if isinstance(suppressed, bool) or not isinstance(suppressed, int) or suppressed < 0:
         raise ReleaseError(
             f"suppressed = {suppressed!r} is no number of rows; give a whole number from 0."

@@ -24,7 +24,7 @@ from phalanx.estimators.models import maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Facet, View
-from phalanx.exact import is_list, whole
+from phalanx.exact import is_list, of_numpy, whole
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 
@@ -55,6 +55,7 @@ def drawing(
     """The same tables one after the other, each drawn when it is asked for; what is wrong is
     refused before.
     """
+    times = of_numpy(times)
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise ReleaseError(
             f"times = {shown(times)} is no number of tables; give a whole number from 1."

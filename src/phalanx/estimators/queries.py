@@ -86,6 +86,10 @@ def _query(tree: Any) -> Query:
     ]:
         raise _refusal(f"the part {extra[0].strip('_')!r}")
     group = tree.args.get("group")
+    if group is not None and not group.expressions:
+        raise ReleaseError(
+            "the query's 'group by' names no attribute; write it as in 'count(*) group by sex'."
+        )
     by = tuple(_column(part) for part in (group.expressions if group is not None else ()))
     answers = [
         part

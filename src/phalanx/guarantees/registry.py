@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from phalanx.errors import ExtraError, PlanError, ReleaseError, did_you_mean
+from phalanx.exact import of_numpy
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
 
@@ -48,7 +49,7 @@ def asked(bounds: Mapping[str, Any]) -> list[Any]:
     if unknown := next((name for name in bounds if name not in by_field), None):
         near = did_you_mean(unknown, by_field) or "; it can be one of " + ", ".join(by_field) + "."
         raise PlanError(f"{unknown!r} is no bound that a table can be asked for{near}")
-    return [by_field[name](**{name: bound}) for name, bound in bounds.items()]
+    return [by_field[name](**{name: of_numpy(bound)}) for name, bound in bounds.items()]
 
 
 def askable() -> dict[str, Any]:

@@ -86,7 +86,7 @@ def gather_evidence(
     if originals and identifier is None and (persons or ledger is not None):
         raise ReleaseError(
             "an original table needs its identifier column, so that a person is followed through"
-            " the releases; name it with --identifier."
+            " the releases; name it with --identifier (identifier)."
         )
     # without a ledger persons are told apart only inside this process
     key, recorded, evidence = PersonKey(bytes(32)), list[Verdict](), Evidence()
@@ -125,7 +125,7 @@ def _check_all_are_there(
         instead = f" (and not the {registered} who are registered)" if registered else ""
         raise ReleaseError(
             f"the original table given for release {number} lacks {absent} of its {len(published)}"
-            f" persons{instead}; check --identifier, and the order of the originals."
+            f" persons{instead}; check --identifier (identifier), and the order of the originals."
         )
 
 

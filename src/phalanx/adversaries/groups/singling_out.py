@@ -20,7 +20,7 @@ from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Number, bounded, whole
+from phalanx.exact import Number, bounded, of_python, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -166,6 +166,7 @@ class SinglingOut:
     )
 
     def __post_init__(self) -> None:
+        of_python(self)
         if bounded(self.expected, "the expected number of rows", 0, 1) == 0:
             raise PlanError(
                 "the expected number of rows must be above 0, for no predicate of weight 0 holds"

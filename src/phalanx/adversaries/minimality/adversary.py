@@ -18,7 +18,7 @@ from phalanx.adversaries.groups.posterior import most_frequent, true_values
 from phalanx.adversaries.minimality.beliefs import Replay, Shares
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import in_order
-from phalanx.exact import whole
+from phalanx.exact import of_python, whole
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -155,6 +155,7 @@ class Minimality:
     """Of at most so many groups a cut is counted together."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         whole(self.effort, "effort")
         whole(self.together, "together")
 

@@ -27,7 +27,7 @@ from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_
 from phalanx.data.microdata import Microdata
 from phalanx.data.not_applicable import is_listed
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.exact import whole
+from phalanx.exact import of_python, whole
 from phalanx.release.applicable import lacks_value
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -108,6 +108,7 @@ class Informed:
     """By quasi-identifier, ``l1``, ``hierarchy``, ``equal``, or a matrix by values."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         if self.sample is not None:
             whole(self.sample, "sample")
         if self.changes is not None:

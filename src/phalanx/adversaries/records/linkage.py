@@ -29,7 +29,7 @@ from phalanx.adversaries.records.linking import (
 from phalanx.adversaries.showing import Shown, share
 from phalanx.arrays import Floats
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.exact import Number, bounded, whole
+from phalanx.exact import Number, bounded, of_python, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -139,6 +139,7 @@ class Linkage:
     )
 
     def __post_init__(self) -> None:
+        of_python(self)
         _probability(self.p_match)
         whole(self.subsets, "subsets")
         if self.sample is not None:

@@ -26,7 +26,7 @@ from phalanx.adversaries.showing import interval, share
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import whole
+from phalanx.exact import of_python, whole
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.output_tables import table_faults
@@ -157,6 +157,7 @@ class Omniscient:
     """At most so many states are gone through for all groups together; None: no bound on that."""
 
     def __post_init__(self) -> None:
+        of_python(self)
         for parameter in ("sample", "work"):
             if getattr(self, parameter) is not None:
                 whole(getattr(self, parameter), parameter)
