@@ -199,7 +199,9 @@ def verify_table(
     verdicts = [verdict for guarantee in guarantees for verdict in guarantee.check(table)]
     unseen = [verdict.name for verdict in verdicts if verdict.worst is None and not verdict.holds]
     if sensitive is None and unseen:
-        raise ReleaseError(f"{unseen[0]} is about a sensitive attribute; name it with --sensitive (sensitive).")
+        raise ReleaseError(
+            f"{unseen[0]} is about a sensitive attribute; name it with --sensitive (sensitive)."
+        )
     figures = levels(table)
     levels_shown = [
         Verdict(

@@ -86,11 +86,21 @@ class Room(NamedTuple):
     apart: Floats
     """What lies between each two of their rows, shape (LARGEST + 1, LARGEST + 1)."""
     gains: Floats
-    """What exchanges of a row would gain, shape (LARGEST + 1,)."""
+    """What each move would gain, shape (LARGEST + 1, LARGEST + 1)."""
+    sums: Floats
+    """Sums over the rows of one, and over those of the other, shape (2, LARGEST + 1)."""
     at: Floats
     """Where the rows of one are, along memory, shape (lines, LARGEST + 1)."""
     nodes: Codes
     """Shape (levels, LARGEST + 1)."""
+    codes: Codes
+    """What they have, shape (d, LARGEST + 1)."""
+    times: Ints
+    """How many rows have the values of each, shape (LARGEST + 1, d)."""
+    most: Ints
+    """How many have the most frequent value, shape (d,)."""
+    turned: Bools
+    """Shape (d,)."""
 
 
 @_kernel
@@ -225,36 +235,34 @@ def _sum(rows: Rows, groups: Groups, g: int, room: Room) -> None:
 
 
 @_kernel
-def _can_change(codes: Codes, members: Ints, out: int, into: int, asked: Asked) -> bool:
+def _can_change(codes: Codes, members: Ints, out: int, into: int, asked: Asked, room: Room) -> bool:
     """Whether all ``members`` of a group could change, if the row ``out`` left it and the row
-    ``into`` came; -1 for none.
+    ``into`` came; -1 for none. ``room`` is written over.
     """
-    size, d, at = len(members) + (into >= 0) - (out >= 0), codes.shape[1], 0
-    now, most = np.empty(size, np.int64), np.zeros(d, np.int64)
-    for i in members:
-        if i != out:
-            now[at] = i
-            at += 1
-    if into >= 0:
-        now[at] = into
-    still = 0
-    for i in now:
-        alike = 0
-        for j in now:
+    size, d, still = 0, codes.shape[1], 0
+    for p in range(len(members) + 1):
+        i = members[p] if p < len(members) else into
+        if i != out and i >= 0:
             for a in range(d):
-                alike += codes[i, a] == codes[j, a]
+                room.codes[a, size] = codes[i, a]
+            size += 1
+    for p in range(size):
+        alike = 0
+        for a in range(d):
+            line, code, many = room.codes[a, :size], room.codes[a, p], 0
+            for q in range(size):
+                many += line[q] == code
+            room.times[p, a] = many
+            alike += many
         still = max(still, alike)
     if still <= (d - asked.changes) * size:  # as in most groups, in which nothing is turned
         return True
-    times = np.zeros((size, d), np.int64)
-    for p in range(size):
-        for j in now:
-            for a in range(d):
-                times[p, a] += codes[now[p], a] == codes[j, a]
-        for a in range(d):
-            most[a] = max(most[a], times[p, a])
-    turned: Bools = np.empty(d, np.bool_)
-    able: bool = choose_turned(times, most, size, asked.changes, asked.window, turned)
+    for a in range(d):
+        room.most[a] = 0
+        for p in range(size):
+            room.most[a] = max(room.most[a], room.times[p, a])
+    times, most = room.times[:size], room.most
+    able: bool = choose_turned(times, most, size, asked.changes, asked.window, room.turned)
     return able
 
 
@@ -270,51 +278,82 @@ def _put(groups: Groups, p: int, g: int, h: int) -> None:
 
 
 @_kernel
+def _weigh(groups: Groups, g: int, h: int, asked: Asked, room: Room) -> float:
+    """Write into ``room`` what each move between two groups would gain, and return the most: in row
+    p + 1 and column q + 1 where their rows p and q change places; in the first column, or row,
+    where one goes and none comes.
+    """
+    m, n = groups.size[g], groups.size[h]
+    to_own, to_other, most = room.sums[0, :n], room.sums[1, :m], room.gains[0, 1 : n + 1]
+    to_own[:], to_other[:], most[:] = 0.0, 0.0, -np.inf
+    of_h = groups.apart[h, :n]
+    for p in range(m):
+        apart = room.apart[p, :n]
+        for q in range(n):
+            to_own[q] += apart[q]
+        for q in range(n):
+            to_other[p] += apart[q]
+    for p in range(m):
+        apart, gains = room.apart[p, :n], room.gains[p + 1, 1 : n + 1]
+        of_own, of_other = groups.apart[g, p], to_other[p]
+        for q in range(n):
+            less = (of_own - to_own[q] + apart[q]) / m
+            gains[q] = less + (of_h[q] - of_other + apart[q]) / n
+            most[q] = gains[q] if gains[q] > most[q] else most[q]
+    gain = -np.inf
+    for q in range(n):
+        gain = max(gain, most[q])
+    of_own, of_other = groups.pairs[g], groups.pairs[h]
+    before = of_own / m + of_other / n
+    room.gains[: m + 1, 0], most[:] = -np.inf, -np.inf
+    for p in range(m if m > asked.least else 0):
+        less = before - (of_own - groups.apart[g, p]) / (m - 1)
+        room.gains[p + 1, 0] = less - (of_other + to_other[p]) / (n + 1)
+        gain = max(gain, room.gains[p + 1, 0])
+    for q in range(n if n > asked.least else 0):
+        less = before - (of_other - groups.apart[h, q]) / (n - 1)
+        most[q] = less - (of_own + to_own[q]) / (m + 1)
+        gain = max(gain, most[q])
+    return gain
+
+
+@_kernel
 def _step(rows: Rows, groups: Groups, g: int, h: int, asked: Asked, room: Room) -> bool:
     """Do what most brings two groups nearer, if anything does: a row of either goes to the other, or
     two change places. ``room`` is written over.
     """
     m, n = groups.size[g], groups.size[h]
     own, other = groups.members[g, :m], groups.members[h, :n]
-    to_own, to_other, gains = np.zeros(n), np.zeros(m), room.gains
     _compare(rows, own, other, room)
-    for p in range(m):
-        for q in range(n):
-            to_other[p] += room.apart[p, q]
-            to_own[q] += room.apart[p, q]
-    goes, comes, gain = -1, -1, _GAIN
-    of_own, of_other = groups.pairs[g], groups.pairs[h]
-    before = of_own / m + of_other / n
-    for p in range(-1, m):
-        for q in range(n if p >= 0 else 0):
-            less = (groups.apart[g, p] - to_own[q] + room.apart[p, q]) / m
-            gains[q] = less + (groups.apart[h, q] - to_other[p] + room.apart[p, q]) / n
-        for q in range(-1, n):
-            if p >= 0 and q >= 0:
-                less = gains[q]
-            elif p >= 0 and m > asked.least:
-                less = before - (of_own - groups.apart[g, p]) / (m - 1)
-                less -= (of_other + to_other[p]) / (n + 1)
-            elif q >= 0 and n > asked.least:
-                less = before - (of_other - groups.apart[h, q]) / (n - 1)
-                less -= (of_own + to_own[q]) / (m + 1)
-            else:
-                continue
-            if less > gain:
-                i, j = own[p] if p >= 0 else -1, other[q] if q >= 0 else -1
-                if _can_change(rows.codes, own, i, j, asked) and _can_change(
-                    rows.codes, other, j, i, asked
-                ):
-                    goes, comes, gain = p, q, less
-    if goes < 0 and comes < 0:
-        return False
-    if goes >= 0:
-        _put(groups, goes, g, h)
-    if comes >= 0:
-        _put(groups, comes, h, g)
-    _sum(rows, groups, g, room)
-    _sum(rows, groups, h, room)
-    return True
+    gain = _weigh(groups, g, h, asked, room)
+    while gain > _GAIN:
+        p, q = _first(room.gains[: m + 1, : n + 1], gain)
+        i, j = own[p - 1] if p > 0 else -1, other[q - 1] if q > 0 else -1
+        if _can_change(rows.codes, own, i, j, asked, room) and _can_change(
+            rows.codes, other, j, i, asked, room
+        ):
+            if p > 0:
+                _put(groups, p - 1, g, h)
+            if q > 0:
+                _put(groups, q - 1, h, g)
+            _sum(rows, groups, g, room)
+            _sum(rows, groups, h, room)
+            return True
+        room.gains[p, q], gain = -np.inf, -np.inf
+        for p in range(m + 1):
+            for q in range(n + 1):
+                gain = max(gain, room.gains[p, q])
+    return False
+
+
+@_kernel
+def _first(gains: Floats, gain: float) -> tuple[int, int]:
+    """The first place of a number among others, which has it."""
+    for p in range(len(gains)):
+        for q in range(gains.shape[1]):
+            if gains[p, q] == gain:
+                return p, q
+    return -1, -1
 
 
 @_kernel
@@ -376,12 +415,17 @@ def exchange(
                 block[i], own[i], groups.members[g, p] = order[first[begin + g] + p], g, i
                 i += 1
         near = Rows(rows.codes[block], rows.at[block], rows.nodes[block], rows.steps)
-        lines, levels = near.at.shape[1], len(near.steps)
+        lines, levels, d = near.at.shape[1], len(near.steps), near.codes.shape[1]
         room = Room(
             np.empty((LARGEST + 1, LARGEST + 1)),
-            np.empty(LARGEST + 1),
+            np.empty((LARGEST + 1, LARGEST + 1)),
+            np.empty((2, LARGEST + 1)),
             np.empty((lines, LARGEST + 1)),
             np.empty((levels, LARGEST + 1), dtype=np.int32),
+            np.empty((d, LARGEST + 1), dtype=np.int32),
+            np.empty((LARGEST + 1, d), dtype=np.int64),
+            np.empty(d, dtype=np.int64),
+            np.empty(d, dtype=np.bool_),
         )
         for g in range(many):
             _sum(near, groups, g, room)
