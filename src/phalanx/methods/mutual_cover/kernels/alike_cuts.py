@@ -32,7 +32,6 @@ from phalanx.methods.mondrian.kernels.cutting import (
     sort,
 )
 from phalanx.methods.mutual_cover.kernels.alike import choose_turned
-from phalanx.methods.mutual_cover.kernels.cover_cuts import in_order
 
 _SMALL: Final = 64
 """In nodes of rows for so many groups several cuts are compared on each attribute."""
@@ -49,9 +48,8 @@ class Room(NamedTuple):
     """Whether each row of the node is on the left."""
     histogram: Codes
     """Two rows; zero, and left so."""
-    ordered: Codes
     place: Codes
-    """The places of the node's rows, by the attribute that is cut."""
+    """For each attribute the places of the node's rows by their codes."""
     times: Codes
     """For each attribute and row, how many rows of its side have its value."""
     sorted: Ints
@@ -102,31 +100,28 @@ def _counted(
 
 
 @_kernel
-def _sorted(
-    column: Codes, places: Floats, side: Bools, left: int, room: Room, times: Codes
+def _walked(
+    column: Codes, order: Codes, places: Floats, side: Bools, left: int, times: Codes
 ) -> tuple[float, int, int]:
-    """The same for few rows of a large domain."""
-    n, total, most_left, most_right = len(column), 0.0, 0, 0
-    in_order(column, side, room.histogram, len(places), room.ordered)
-    for s in range(2):
-        part = room.ordered[:left] if s == 0 else room.ordered[left:n]
-        m, before, far, most = len(part), 0, 0.0, 0
-        while before < m:
-            end = before
-            while end < m and part[end] == part[before]:
-                end += 1
-            far += _run(places[part[before]], end - before, before, m)
-            most = max(most, end - before)
-            before = end
-        total += 2.0 * far / max(m, 1)
-        if s == 0:
-            most_left = most
-        else:
-            most_right = most
-    for p in range(n):
-        part = room.ordered[:left] if side[p] else room.ordered[left:n]
-        times[p] = np.searchsorted(part, column[p], side="right") - np.searchsorted(part, column[p])
-    return total, most_left, most_right
+    """The same for few rows of a large domain, whose places are in ``order`` by their codes."""
+    n, begin = len(column), 0
+    far, before, most = (0.0, 0.0), (0, 0), (0, 0)
+    while begin < n:
+        code, end, of_left = column[order[begin]], begin, 0
+        while end < n and column[order[end]] == code:
+            of_left += side[order[end]]
+            end += 1
+        many = (of_left, end - begin - of_left)
+        for i in range(begin, end):
+            times[order[i]] = many[0] if side[order[i]] else many[1]
+        far = (
+            far[0] + _run(places[code], many[0], before[0], left),
+            far[1] + _run(places[code], many[1], before[1], n - left),
+        )
+        before = (before[0] + many[0], before[1] + many[1])
+        most = (max(most[0], many[0]), max(most[1], many[1]))
+        begin = end
+    return 2.0 * far[0] / max(left, 1) + 2.0 * far[1] / max(n - left, 1), most[0], most[1]
 
 
 @_kernel
@@ -144,8 +139,9 @@ def _judged(
     for b in range(d):
         places = table.positions[offsets[b] : offsets[b + 1]]
         column, times = codes[b, start:stop], room.times[b]
-        if len(places) > 4 * size:
-            far, most_left, most_right = _sorted(column, places, side, left, room, times)
+        if len(places) > size:
+            order = room.place[b, :size]
+            far, most_left, most_right = _walked(column, order, places, side, left, times)
         else:
             far, most_left, most_right = _counted(column, places, side, left, room.histogram, times)
         total += far
@@ -195,12 +191,11 @@ def cut(
     """
     n, d = end - first, len(table.offsets) - 1
     nodes: Nodes = nodes_of(table, first, end, STRICT, rule.k, grain)
-    counted = min(largest_domain(table), 4 * n) + 1
+    counted = min(largest_domain(table), n) + 1
     room = Room(
         np.empty(n, np.bool_),
         np.zeros((2, counted), np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
+        np.empty((d, n), np.int32),
         np.empty((d, n), np.int32),
         np.empty((n, d), np.int64),
         np.empty((2, d), np.int64),
@@ -213,12 +208,12 @@ def cut(
         size, least, chosen = stop - start, np.inf, Cut(-1, 0, 0, 0)
         compared = _COMPARED if size <= _SMALL * rule.k else 1
         for a in range(d):
-            low, high = nodes.low[a], nodes.high[a]
-            if low == high:
+            column, place = table.codes[a, start:stop], room.place[a, :size]
+            sort(column, nodes.low[a], nodes.high[a], nodes.histogram, place)
+        for a in range(d):
+            if nodes.low[a] == nodes.high[a]:
                 continue
-            column, place = table.codes[a, start:stop], room.place[:size]
-            sort(column, low, high, nodes.histogram, place)
-            looked_at = 0
+            column, place, looked_at = table.codes[a, start:stop], room.place[a, :size], 0
             for step in range(size):
                 i = size // 2 + ((step + 1) // 2 if step % 2 else -(step // 2))
                 if looked_at == compared:

@@ -24,7 +24,7 @@ from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.methods.mutual_cover.kernels.alike import choose_turned
 
-NEAREST: Final = 15
+NEAREST: Final = 10
 """So many rows are nearest."""
 _BOXED: Final = 16
 """So many rows are passed over at once where none of them is near."""
@@ -169,7 +169,11 @@ def nearest(rows: Rows, most: int) -> Ints:
         b = 0
         while b < many:
             end = b
-            while end < min(many, b + _BOXES) and off[end] <= far[most - 1] and end != own:
+            while end < min(many, b + _BOXES) and end != own:
+                if off[end] > far[most - 1] or (
+                    off[end] == far[most - 1] and end * _BOXED > near[i, most - 1]
+                ):  # of equally near rows these come later
+                    break
                 end += 1
             if end > b:
                 _nearer(across, i, b, end, far, near[i])
@@ -285,14 +289,15 @@ def _weigh(groups: Groups, g: int, h: int, asked: Asked, room: Room) -> float:
     """
     m, n = groups.size[g], groups.size[h]
     to_own, to_other, most = room.sums[0, :n], room.sums[1, :m], room.gains[0, 1 : n + 1]
-    to_own[:], to_other[:], most[:] = 0.0, 0.0, -np.inf
+    to_own[:], most[:] = 0.0, -np.inf
     of_h = groups.apart[h, :n]
     for p in range(m):
-        apart = room.apart[p, :n]
+        apart, total = room.apart[p, :n], 0.0
         for q in range(n):
             to_own[q] += apart[q]
         for q in range(n):
-            to_other[p] += apart[q]
+            total += apart[q]
+        to_other[p] = total
     for p in range(m):
         apart, gains = room.apart[p, :n], room.gains[p + 1, 1 : n + 1]
         of_own, of_other = groups.apart[g, p], to_other[p]
