@@ -429,40 +429,43 @@ def test_what_is_declared_a_set_and_is_none(tmp_path, change, attribute, what):
 COUNTS = {
     "in another group": (
         pl.DataFrame({"group": [1, 7], "count": [2, 1]}),
-        "1 registered count(s) name a group that is not in the data",
+        "count(s) name a group that is not in the data",
     ),
     "none": (
         pl.DataFrame({"group": [1, 2], "count": [2, 0]}),
-        "1 registered count(s) are not positive",
+        "count(s) are not positive",
     ),
     "fewer than none": (
         pl.DataFrame({"group": [1, 2], "count": [2, -1]}),
-        "1 registered count(s) are not positive",
+        "count(s) are not positive",
     ),
     "twice": (
         pl.DataFrame({"group": [1, 1], "count": [2, 1]}),
-        "1 group(s) are counted twice among the registered",
+        "1 group(s) are counted twice in the",
     ),
     "no numbers": (
         pl.DataFrame({"group": [1], "count": ["two"]}),
-        "the registered table holds something else than groups and whole numbers",
+        "counts holds something else than whole numbers",
     ),
     "in no group": (
         pl.DataFrame({"group": [None], "count": [2]}, schema_overrides={"group": pl.Int64}),
-        "the registered table holds something else",
+        "counts holds something else than whole numbers",
     ),
 }
 
 
+@pytest.mark.parametrize("beside", ["registered", "counterfeits"])
 @pytest.mark.parametrize(("counts", "what"), COUNTS.values(), ids=COUNTS.keys())
-def test_counts_of_registered_persons(tmp_path, counts, what):
-    """They name groups that exist, each once, and are positive; right ones hold."""
+def test_counts_beside_the_data(tmp_path, counts, what, beside):
+    """Of registered persons and of counterfeits: they name groups that exist, each once, and are
+    positive, whatever is promised; right ones hold.
+    """
     release = Release.read(made(tmp_path / "r"))
-    beside = [
-        replace(release, form=replace(release.form, registered=c))
-        for c in (pl.DataFrame({"group": [1, 3], "count": [2, 9]}), counts)
+    both = [
+        replace(release, form=replace(release.form, **{beside: c}))
+        for c in (pl.DataFrame({"group": [1, 3], "count": [1, 1]}), counts)
     ]
-    right, wrong = (consistency.check(r)[0] for r in beside)
+    right, wrong = (consistency.check(r)[0] for r in both)
     assert right.holds, right.note
     assert not wrong.holds
     assert what in wrong.note

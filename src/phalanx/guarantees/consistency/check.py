@@ -21,6 +21,7 @@ from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
+from phalanx.guarantees.views.members import counted_faults
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -114,9 +115,10 @@ def check(
 
 
 def _group_and_box_faults(release: Release) -> list[str]:
-    return [
-        *(list(_column_faults(release)) or [*_box_faults(release), *weight_faults(release.form)]),
-        *_registered_faults(release.form),
+    return list(_column_faults(release)) or [
+        *_box_faults(release),
+        *weight_faults(release.form),
+        *counted_faults(release),
     ]
 
 
@@ -181,25 +183,6 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
             f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column"
             f" {where[0]!r})"
         )
-
-
-def _registered_faults(form: Form) -> Iterator[str]:
-    """Counts of registered persons that are no counts, or of groups that are not there."""
-    table = form.registered
-    if table is None or not table.height or GROUP not in form.table.columns:
-        return
-    if table.columns != [GROUP, "count"] or not all(
-        table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns
-    ):
-        yield "the registered table holds something else than groups and whole numbers"
-        return
-    groups = form.table[GROUP].cast(pl.Int64, strict=False).unique()
-    if unknown := int((~table[GROUP].cast(pl.Int64, strict=False).is_in(groups.implode())).sum()):
-        yield f"{unknown} registered count(s) name a group that is not in the data"
-    if small := int((table["count"] < 1).sum()):
-        yield f"{small} registered count(s) are not positive"
-    if twice := table.height - table[GROUP].n_unique():
-        yield f"{twice} group(s) are counted twice among the registered"
 
 
 def _mixed_faults(form: Form, faults: Sequence[str]) -> Iterator[str]:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns, and counts beside them, that a middleman adds to a release and declares: what no promise
+looks at is refused, or said not to be covered.
+"""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from phalanx import MInvariance, Mondrian, Release
+from support.tampering_cases import issue, people, refusal, written
+
+
+@pytest.fixture(scope="module")
+def issued(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    to = tmp_path_factory.mktemp("issued")
+    return issue(to, Mondrian(k=4, l=2), [people()])[0]
+
+
+@pytest.fixture
+def folder(issued: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(issued, tmp_path / issued.name))
+
+
+COUNTS: dict[str, Callable[[list[int]], dict[str, list[int]]]] = {
+    "of groups": lambda ids: {"group": ids, "count": [-5] * (len(ids) - 1) + [5 * len(ids) - 5]},
+    "of a group that is not there": lambda ids: {
+        "group": [*ids, 9999],
+        "count": [-5] * len(ids) + [5 * len(ids)],
+    },
+}
+
+
+@pytest.mark.parametrize("counts", COUNTS.values(), ids=COUNTS)
+def test_counterfeits_less_than_none_are_no_persons(
+    folder: Path, counts: Callable[[list[int]], dict[str, list[int]]]
+) -> None:
+    """Negative counts of counterfeits would make every group larger than it is, and keep any k."""
+    ids = Release.read(folder).form.table["group"].unique().sort().to_list()
+    table = pl.DataFrame(counts(ids))
+    more = {"name": "k-anonymity", "k": 9}
+    written(
+        folder,
+        lambda form: replace(form, counterfeits=table),  # type: ignore[call-arg]
+        guarantees=[more],
+        method={"name": "mondrian", "k": 9},
+    )
+    assert "count(s) are not positive" in refusal([folder])
+
+
+def test_honest_counterfeits_are_counts(tmp_path: Path) -> None:
+    """A release that has some, and kept values in other groups, holds as it is."""
+    tables = [people(60), people(60).filter(pl.col("ill") != "flu")]
+    folders = issue(tmp_path, MInvariance(m=3), tables, formats=("parquet",))
+    assert sum(Release.read(path).manifest.counterfeits for path in folders) > 0
+    assert refusal(folders) == ""
