@@ -7,11 +7,14 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from phalanx import MInvariance, Mondrian, Release
+from phalanx.release.form import Form
+from phalanx.release.manifest import PublishedAttribute
 from support.tampering_cases import issue, people, refusal, written
 
 
@@ -24,6 +27,53 @@ def issued(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(issued: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(issued, tmp_path / issued.name))
+
+
+def with_column(name: str, values: pl.Expr, **said: Any) -> Callable[[Form], Form]:
+    """One more column, declared as the manifest says it."""
+    attribute = PublishedAttribute(name=said.pop("called", name), columns=[name], **said)
+
+    def change(form: Any) -> Form:
+        table = form.table.with_columns(values.alias(name))
+        return replace(form, table=table, attributes=(*form.attributes, attribute))
+
+    return change
+
+
+ROW = pl.int_range(pl.len()).shuffle(1)
+PERSON = pl.format("person {}", ROW)
+COLUMNS: dict[str, tuple[Callable[[Form], Form], str]] = {
+    "a second sensitive attribute": (
+        with_column("hiv", pl.lit("positive"), role="sensitive", type="categorical"),
+        "there are several sensitive attributes",
+    ),
+    "an attribute of a name that is taken": (
+        with_column("more", pl.lit("x"), role="keep", type="categorical", called="age"),
+        "the manifest names the attribute 'age' more than once",
+    ),
+    "names as weights": (
+        with_column("w", PERSON, role="weight", type="categorical"),
+        "the weight 'w' holds no numbers",
+    ),
+    "days as weights": (
+        with_column(
+            "w", pl.date(2000, 1, 1) + pl.duration(days="group"), role="weight", type="date"
+        ),
+        "the weight 'w' holds no numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "what"), COLUMNS.values(), ids=COLUMNS)
+def test_a_column_that_is_declared_and_looked_at_by_no_promise(
+    folder: Path, change: Callable[[Form], Form], what: str
+) -> None:
+    """A second sensitive attribute may hold one value for everybody, and a column of names tells
+    each row: all digests, counts and promises fit, and the release is refused.
+    """
+    assert refusal([folder]) == ""
+    written(folder, change)
+    assert what in refusal([folder])
 
 
 COUNTS: dict[str, Callable[[list[int]], dict[str, list[int]]]] = {

@@ -124,10 +124,15 @@ def _group_and_box_faults(release: Release) -> list[str]:
 
 def _column_faults(release: Release) -> Iterator[str]:
     table = release.form.table
+    names = [attribute.name for attribute in release.form.attributes]
     expected = [GROUP, *(c for a in release.form.attributes for c in a.columns)]
     if table.columns != expected:
         yield "the columns of data are not those of the manifest"
         return
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        yield f"the manifest names the attribute {twice[0]!r} more than once"
+    if len(release.form.attribute("sensitive")) > 1:
+        yield "there are several sensitive attributes"
     if not table[GROUP].dtype.is_integer():
         yield "the group column does not hold whole numbers"
     for attribute in release.form.attributes:

@@ -27,7 +27,8 @@ def weight_faults(form: Form) -> Iterator[str]:
         )
     by_group = form.table.select(GROUP, name).unique()
     if not by_group[name].dtype.is_numeric():
-        return  # which is said of its type
+        yield f"the weight {name!r} holds no numbers"
+        return
     if several := by_group.height - by_group[GROUP].n_unique():
         yield f"{several} row(s) or more have another weight {name!r} than their group"
     means = by_group[name].cast(pl.Float64).fill_null(float("nan")).unique()
