@@ -16,7 +16,7 @@ UNIQUENESS: Final = 0.9
 """A text or integer column with more distinct values per row than this is taken for an
 identifier.
 """
-_ROWS: Final = 50
+ROWS: Final = 50
 """Below this many rows uniqueness says nothing."""
 
 
@@ -32,7 +32,7 @@ def check_identifying(values: pl.Series, schema: Schema, domain: Domain | None =
 
 def refuse(name: str, distinct: int, rows: int) -> None:
     """SchemaError where a column with so many distinct values in so many rows names people."""
-    if rows >= _ROWS and distinct > UNIQUENESS * rows:
+    if rows >= ROWS and distinct > UNIQUENESS * rows:
         raise SchemaError(
             f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows);"
             " declare it as one, drop it, or declare its type or hierarchy."
@@ -59,7 +59,7 @@ def check_whole(
     disk, in ``place``, and may take ``room`` bytes together.
     """
     waiting = dict.fromkeys(names, 0)
-    for batch in each(names) if rows >= _ROWS else ():
+    for batch in each(names) if rows >= ROWS else ():
         for name in waiting:
             waiting[name] += batch.height - batch[name].n_unique()
         waiting = {

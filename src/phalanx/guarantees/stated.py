@@ -60,6 +60,12 @@ def _limits(release: Release) -> Iterator[Verdict]:
             f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row"
             " that is not published",
         )
+    if kept := ", ".join(repr(a.name) for a in release.form.attribute("keep")):
+        note = (
+            f"not covered: {kept}, kept as they are in each row; an adversary who knows such a value"
+            " of a person may find their row by it, and no guarantee is about that"
+        )
+        yield _stated("kept columns", note)
     declared = [v for a in release.form.attribute("sensitive") for v in a.not_applicable]
     if declared and not release.form.id_column:
         values = " or ".join(map(repr, declared))

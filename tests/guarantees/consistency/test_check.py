@@ -121,7 +121,8 @@ def test_a_good_release_holds(tmp_path, formats):
     release = Release.read(made(tmp_path / "r", formats=formats))
     found = [(v.name, v.holds) for v in verify([release])]
     assert found == [
-        (f"release 1: {name}", True) for name in ("consistency", "for publication", "k-anonymity")
+        (f"release 1: {name}", True)
+        for name in ("consistency", "for publication", "k-anonymity", "kept columns")
     ], notes([release])
 
 
@@ -271,6 +272,7 @@ def test_chain(tmp_path):
         "release 2: consistency",
         "release 2: for publication",
         "release 2: k-anonymity",
+        "release 2: kept columns",
     ]
     alone = verify([two])[0]
     assert alone.holds

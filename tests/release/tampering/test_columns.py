@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from phalanx import MInvariance, Mondrian, Release
+from phalanx import MInvariance, Mondrian, Release, verify
 from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
-from support.tampering_cases import issue, people, refusal, written
+from support.tampering_cases import issue, notes, people, refusal, written
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,14 @@ COLUMNS: dict[str, tuple[Callable[[Form], Form], str]] = {
         ),
         "the weight 'w' holds no numbers",
     ),
+    "kept names": (
+        with_column("name", PERSON, role="keep", type="categorical"),
+        "the kept column 'name' holds another value in each of 240 rows",
+    ),
+    "kept numbers of persons": (
+        with_column("id", ROW, role="keep", type="numeric"),
+        "the kept column 'id' holds another value in each of 240 rows",
+    ),
 }
 
 
@@ -74,6 +82,25 @@ def test_a_column_that_is_declared_and_looked_at_by_no_promise(
     assert refusal([folder]) == ""
     written(folder, change)
     assert what in refusal([folder])
+
+
+@pytest.mark.parametrize("rows", [49, 50])
+def test_few_kept_values_are_no_names(tmp_path: Path, rows: int) -> None:
+    """Below the number of rows from which a column is judged at the source, none is judged here."""
+    path = issue(tmp_path, Mondrian(k=4), [people(rows)], formats=("parquet",))[0]
+    written(path, with_column("id", ROW, role="keep", type="numeric"))
+    assert bool(refusal([path])) == (rows == 50)
+
+
+def test_a_kept_column_is_pointed_out(folder: Path) -> None:
+    """Whatever it holds, it is said that no guarantee is about it, also where it repeats the
+    sensitive value.
+    """
+    assert "kept" not in notes([folder])
+    written(folder, with_column("as it is", pl.col("ill"), role="keep", type="categorical"))
+    (found,) = [v for v in verify([folder]).checks if v.name.endswith("kept columns")]
+    assert (found.result, found.holds) == ("not covered", True)
+    assert "'as it is'" in found.note
 
 
 COUNTS: dict[str, Callable[[list[int]], dict[str, list[int]]]] = {

@@ -2,6 +2,7 @@
 """A release says one thing in all its files: ``check``.
 
 ``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows, and ``runs`` of
-equal ones; ``intervals``: types and ends; ``weights``: one for a group; ``forms``: how tables
-contradict each other, by form: ``buckets``, ``perturbed``, ``recoded`` (``recodings``).
+equal ones; ``intervals``: types and ends; ``weights``: one for a group; ``kept``: columns that are
+no identifiers; ``forms``: how tables contradict each other, by form: ``buckets``, ``perturbed``,
+``recoded`` (``recodings``).
 """

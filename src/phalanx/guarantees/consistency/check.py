@@ -16,6 +16,7 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.files import file_faults, hidden
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
+from phalanx.guarantees.consistency.kept import kept_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
@@ -27,6 +28,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
+from phalanx.release.part import Part
 
 NAME: Final = "consistency"
 _UNITS: Final = ("record", "person", "household")
@@ -119,6 +121,7 @@ def _group_and_box_faults(release: Release) -> list[str]:
         *_box_faults(release),
         *weight_faults(release.form),
         *counted_faults(release),
+        *([] if isinstance(release, Part) else kept_faults(release.form)),  # few rows tell nothing
     ]
 
 
