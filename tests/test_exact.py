@@ -17,6 +17,14 @@ def test_exact_reads_what_was_written():
     assert plain(Fraction(1, 6)) == "1/6"
 
 
+@pytest.mark.parametrize("number", [np.int8(100), np.uint8(100), np.int64(100), np.float32(100)])
+def test_exact_of_numpy_is_of_python(number):
+    """A number of few bits computes as what it says: its square, as that of 100, is 10,000."""
+    meant = exact(number, "l")
+    assert meant * meant == 10_000
+    assert {type(meant.numerator), type(meant.denominator)} == {int}
+
+
 @pytest.mark.parametrize(
     "bad", ["1e99999999", "2E-1_00000", "x", "1/0", float("nan"), float("inf"), True, None, ""]
 )

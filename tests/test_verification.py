@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -250,6 +251,20 @@ def test_somebodys_table() -> None:
         assert verify_table(SOMEBODYS, quasi=["age"], sensitive="ill", **asked).holds is holds, (
             asked
         )
+
+
+@pytest.mark.parametrize("number", [int, np.int8, np.int64, np.uint8])
+def test_bounds_of_numpy(number: Any) -> None:
+    """A bound that NumPy counted is that number, and what is found goes into JSON: 64 of 100 rows
+    hold one value, which no l of 100 allows.
+    """
+    table = pl.DataFrame({"age": [1] * 100, "ill": [max(0, i - 63) for i in range(100)]})
+    found = verify_table(table, quasi="age", sensitive="ill", k=number(100), l=number(100))
+    said = json.loads(json.dumps(found.to_json()))
+    assert [(check["name"], check["holds"]) for check in said["checks"][:2]] == [
+        ("k-anonymity", True),
+        ("frequency-l-diversity", False),
+    ]
 
 
 def test_somebodys_file(tmp_path: Path) -> None:

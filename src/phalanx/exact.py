@@ -25,11 +25,13 @@ _HUGE = re.compile(r"[eE][+-]?[0-9_]{4,}")
 
 
 def exact(value: Number, what: str) -> Fraction:
-    """The fraction that was meant; PlanError where it is no finite number.
+    """The fraction that was meant; PlanError where it is no finite number. NumPy's numbers become
+    Python's own, as those of few bits would pass over their end in what is computed with them.
 
     >>> exact("1/6", "delta"), exact(0.2, "t")
     (Fraction(1, 6), Fraction(1, 5))
     """
+    value = of_numpy(value)
     try:
         if isinstance(value, bool) or (isinstance(value, str) and _HUGE.search(value)):
             raise TypeError
