@@ -267,6 +267,13 @@ def test_bounds_of_numpy(number: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize("names", [None, 5, [1], ["age", None]])
+def test_names_that_are_none(names: Any) -> None:
+    """What is no name of a column is refused in a sentence."""
+    with pytest.raises(ReleaseError, match="is no name of a column; name the columns"):
+        verify_table(SOMEBODYS, quasi=names)
+
+
 def test_somebodys_file(tmp_path: Path) -> None:
     """The same from CSV and Parquet; a table without a sensitive attribute has a k alone."""
     SOMEBODYS.write_csv(tmp_path / "t.csv")

@@ -14,7 +14,7 @@ import polars as pl
 from phalanx.data.names import check_names
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.data.sources.source import read_source
-from phalanx.errors import ReleaseError, SourceError, did_you_mean
+from phalanx.errors import ReleaseError, SourceError, did_you_mean, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,10 @@ class Foreign:
             *([] if group is None else [group]),
         ]
         for name in roles:
+            if not isinstance(name, str):
+                raise ReleaseError(
+                    f"{shown(name)} is no name of a column; name the columns of {where} by texts."
+                )
             if roles.count(name) > 1:
                 raise ReleaseError(
                     f"column {name!r} is named {roles.count(name)} times; give it one role."

@@ -4,7 +4,7 @@ table.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,7 +193,8 @@ def verify_table(
     PlanError
         Where a bound means nothing.
     """
-    quasi = [quasi] if isinstance(quasi, str) else quasi
+    several = isinstance(quasi, Iterable) and not isinstance(quasi, str)
+    quasi = list(quasi) if several else [quasi]  # type: ignore[list-item] # which is refused
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
     guarantees = asked({name: bound for name, bound in bounds.items() if bound is not None})
     verdicts = [verdict for guarantee in guarantees for verdict in guarantee.check(table)]
