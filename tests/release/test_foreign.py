@@ -32,8 +32,8 @@ def test_frames_of_every_kind():
 
 
 def test_types_in_frames():
-    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates, spans and
-    bytes are read as text; pandas has one missing number.
+    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates, spans, times to
+    the last part of a second and bytes are read as text; pandas has one missing number.
     """
     nan = float("nan")
     assert Foreign.read(
@@ -53,6 +53,7 @@ def test_types_in_frames():
             "o": pl.Series([7, 8, 7]).cast(pl.Time),
         }
     )
+    assert Foreign.read(frame, quasi=["o"]).groups.to_list() == [1, 2, 1]
     assert Foreign.read(frame, quasi=["c", "d", "b"]).groups.to_list() == [1, 2, 1]
     assert Foreign.read(frame, quasi=["t", "o"]).groups.to_list() == [1, 2, 1]
 

@@ -132,7 +132,7 @@ def _text(column: pl.Series) -> pl.Series:
     """Every cell as text, missing stays missing."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")
-    if column.dtype == pl.Duration:
+    if column.dtype in (pl.Duration, pl.Time):  # whose text has no parts of a second
         return column.to_physical().cast(pl.String)
     if (
         column.dtype.is_nested()
