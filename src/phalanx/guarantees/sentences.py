@@ -4,12 +4,25 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Final
 
 from phalanx.exact import Number, at_most, exact
 
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
+
+
+def lacking(numbers: Sequence[int]) -> str:
+    """Which releases before the last of those with these numbers, ascending, are not there; at most
+    as many numbers are looked at as there are releases, and some more.
+
+    >>> lacking([1, 2]), lacking([3])
+    ('', 'release(s) 1, 2 of the series were not given')
+    """
+    given = set(numbers)
+    absent = [str(n) for n in islice((n for n in range(1, numbers[-1]) if n not in given), 8)]
+    return f"release(s) {', '.join(absent)} of the series were not given" if absent else ""
 
 
 def one_in(l: Number) -> str:

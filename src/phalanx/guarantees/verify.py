@@ -17,6 +17,7 @@ from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.registry import from_parameters
+from phalanx.guarantees.sentences import lacking
 from phalanx.guarantees.staying import EachBeside, followed_in_parts, in_turn
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
@@ -70,6 +71,8 @@ def verify(
             checks = _checks(
                 release, promised, series[:i], evidence, whole, allow_seeded=allow_seeded
             )
+        if not only_last:
+            checks += _before(release, [other.number for other in series[: i + 1]], checks)
         if not release.manifest.guarantees:
             note = "the manifest promises nothing, so nothing protects anybody"
             checks.append(
@@ -218,6 +221,22 @@ def _unfit(guarantee: Guarantee, release: Release) -> list[Verdict]:
         bound = "a consistent release"
         return [Verdict(name=guarantee.name, bound=bound, worst=None, holds=False, note=note)]
     return []
+
+
+def _before(
+    release: Release, numbers: Sequence[int], checks: Sequence[Verdict]
+) -> Iterator[Verdict]:
+    """That a promise about all releases together was not checked of those that were not given,
+    unless its own check says so.
+    """
+    absent = lacking(numbers)
+    if not absent or any(absent in verdict.note for verdict in checks):
+        return
+    for public in release.manifest.guarantees:
+        if getattr(from_parameters(public), "over_series", False):
+            name = f"{public['name']}: releases before"
+            note = f"not checked: {absent}"
+            yield Verdict(name=name, bound="all", worst=None, holds=True, note=note)
 
 
 def _is_about_values(guarantee: Guarantee) -> bool:

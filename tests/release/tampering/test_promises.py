@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from phalanx import GlobalGuarantee, MInvariance, Mondrian, MutualCover, Series
+from phalanx import GlobalGuarantee, MInvariance, Mondrian, MutualCover, Series, verify
 from phalanx.errors import PlanError
 from phalanx.guarantees.registry import KNOWN, OURS, from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
@@ -256,3 +256,20 @@ def test_the_global_guarantee_keeps_its_values(tmp_path: Path) -> None:
         folders
     )
     assert "not checked" in notes(folders)
+
+
+def test_releases_that_were_not_given_are_not_checked(folders: list[Path], tmp_path: Path) -> None:
+    """A later release by itself says of each promise about all releases that those before it were
+    not looked at, once; a whole series does not, nor does a promise about one release.
+    """
+    absent = "not checked: release(s) 1 of the series were not given"
+    (said,) = [v for v in verify(folders[1:]).checks if absent in v.note]
+    assert (said.name, said.result) == ("release 2: m-invariance: releases before", "not checked")
+    assert absent not in notes(folders)
+    tables = [people(80), people(80, 2)]
+    one, two = issue(tmp_path / "global", GlobalGuarantee(l=2), tables, formats=("parquet",))
+    ledger = f"sqlite:///{tmp_path}/global/s.db"
+    assert notes([two], ledger=ledger).count(absent) == 1
+    assert absent not in notes([one, two], ledger=ledger)
+    later = issue(tmp_path / "once", Mondrian(k=4), tables, formats=("parquet",))[1:]
+    assert absent not in notes(later)

@@ -6,7 +6,6 @@ Liu, Wang, Xu, ICDE 2010).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.global_guarantee import NAME, cohorts
 from phalanx.guarantees.global_guarantee.breach import Series, SoFar
 from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
-from phalanx.guarantees.sentences import named, one_in
+from phalanx.guarantees.sentences import lacking, named, one_in
 from phalanx.guarantees.views.groups import Groups, tells_values
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, members
 from phalanx.release.evidence.evidence import Evidence
@@ -369,8 +368,8 @@ class GlobalGuarantee:
             )
         if len(given) < len(series):
             yield self._not_checked(part, self._bound, _unmapped(series, evidence))
-        if lacking := _lacking(series):
-            yield self._not_checked(part, self._bound, lacking)
+        if absent := lacking([r.number for r in series]):
+            yield self._not_checked(part, self._bound, absent)
 
     def _last(
         self, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures
@@ -427,9 +426,9 @@ class GlobalGuarantee:
         part = "permanent values"
         if any(r.number not in evidence.groups for r in series):
             yield self._not_checked(part, 0, _unmapped(series, evidence))
-        elif lacking := _lacking(series):
+        elif absent := lacking([r.number for r in series]):
             yield self._not_checked(
-                part, 0, f"cohorts are followed from the first release on, and {lacking}"
+                part, 0, f"cohorts are followed from the first release on, and {absent}"
             )
         else:
             yield self._faultless(
@@ -472,15 +471,3 @@ def _unmapped(series: Sequence[Release], evidence: Evidence) -> str:
     return f"no person-to-group mapping was given for release(s) {', '.join(numbers[:8])}" + (
         f" and {len(numbers) - 8} more" if len(numbers) > 8 else ""
     )
-
-
-def _lacking(series: Sequence[Release]) -> str:
-    """Which releases up to the last one are not there; at most as many numbers are looked at as
-    there are releases, and some more.
-    """
-    given = {r.number for r in series}
-    lacking = [
-        str(number)
-        for number in islice((n for n in range(1, series[-1].number) if n not in given), 8)
-    ]
-    return f"release(s) {', '.join(lacking)} of the series were not given" if lacking else ""
