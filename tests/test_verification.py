@@ -4,6 +4,8 @@ somebody's file.
 """
 
 import json
+import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,31 @@ def test_from_the_files_alone(issued: Path) -> None:
         f"m-invariance: {part}"
         for part in ("candidate sets by box", "persons and groups", "signatures by person")
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda path: (path / "names.txt").write_text("person 1"), "names.txt is not part of"),
+        (lambda path: (path / "release.json").unlink(), "is not a release folder"),
+        (
+            lambda path: shutil.copy(path.parent / "s-2" / "release.json", path),
+            "is missing|changed",
+        ),
+        (lambda path: shutil.copytree(path.parent / "s-2", path, dirs_exist_ok=True), "was read"),
+    ],
+)
+def test_a_folder_that_changed_since_it_was_read(
+    issued: Path, tmp_path: Path, change: Callable[[Path], Any], what: str
+) -> None:
+    """A release that was read before is compared with all of its folder as it is now."""
+    for path in folders(issued):
+        shutil.copytree(path, tmp_path / path.name)
+    release = Release.read(tmp_path / "s-1")
+    assert verify(release).holds
+    change(release.path)
+    with pytest.raises(ReleaseError, match=what):
+        verify(release)
 
 
 def test_with_all_the_evidence(issued: Path, tmp_path: Path) -> None:

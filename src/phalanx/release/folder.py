@@ -261,6 +261,15 @@ def _checked_manifest(path: Path, each: EachFile = map) -> Manifest:
     return manifest
 
 
+def check_unchanged(release: Release) -> None:
+    """ReleaseError where the folder is no more the one that a release was read from."""
+    if _checked_manifest(release.path) != release.manifest:
+        raise ReleaseError(
+            f"{release.path} is not what was read from it (its digest differs); put the published"
+            " folder back."
+        )
+
+
 def digest_of(file: Path) -> str:
     """SHA-256 of a file, of which no more than a piece is in memory."""
     with file.open("rb") as opened:

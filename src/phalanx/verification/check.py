@@ -17,7 +17,7 @@ from phalanx.guarantees.registry import asked
 from phalanx.guarantees.staying import in_turn
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.folder import Release, form_size
+from phalanx.release.folder import Release, Unread, check_unchanged, form_size
 from phalanx.release.foreign import Foreign
 from phalanx.release.room import Room
 from phalanx.verification.gathering import as_tables, gather_evidence, read_releases
@@ -111,6 +111,9 @@ def verify(
         each, beside = rooms.enter_context(_where(engine, spark_master))
         given = read_releases(releases, each, Room(share(), form_size))
         read = [rooms.enter_context(release.on_disk()) for release in given]
+        for release in read:
+            if not isinstance(release, Unread):  # whose folder was looked at just now
+                check_unchanged(release)
         evidence, recorded = (
             gather_evidence(
                 read,
