@@ -292,7 +292,9 @@ class GlobalGuarantee:
                 )
         holds = worst is None or worst <= self._bound
         note = (
-            f"{len(series)} release(s)" if worst is not None else "no protected value is published"
+            f"{len(series)} release(s)"
+            if worst is not None
+            else "not covered: no protected value is published, and of others nothing is promised"
         )
         return Verdict(
             name=self._named("each release alone"),
