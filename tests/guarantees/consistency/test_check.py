@@ -300,13 +300,20 @@ def test_chain(tmp_path):
 
 
 def test_promises_are_those_of_the_method(tmp_path):
-    """A weakened promise, or none at all, is refused."""
+    """A weakened promise, one that claims what the method does not do, or none at all, is refused."""
     weak = {
         "method": {"name": "mondrian", "k": 10},
         "guarantees": [{"name": "k-anonymity", "k": 2}],
     }
     assert "the method says k = 10 and the promise k-anonymity says 2" in notes(
         [Release.read(made(tmp_path / "weak", **weak))]
+    )
+    claimed = {
+        "method": {"name": "m-invariance", "m": 2, "balancing": "paper"},
+        "guarantees": [{"name": "m-invariance", "m": 2, "balancing": "exact"}],
+    }
+    assert "the method says balancing = paper and the promise m-invariance says exact" in notes(
+        [Release.read(made(tmp_path / "claimed", **claimed))]
     )
     assert "promises nothing" in notes([Release.read(made(tmp_path / "none", guarantees=[]))])
     high = {"method": {"name": "mondrian", "k": 3}, "guarantees": [{"name": "k-anonymity", "k": 3}]}

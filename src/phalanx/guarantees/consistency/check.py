@@ -33,6 +33,11 @@ from phalanx.release.part import Part
 NAME: Final = "consistency"
 _UNITS: Final = ("record", "person", "household")
 """Whom a promise may cover, from less to more."""
+_SHARED: Final = frozenset(
+    {"k", "l", "c", "t", "m", "epsilon", "delta", "beta"}
+    | {"changes", "balancing", "accounting", "distance"}
+)
+"""Parameters that mean the same of a method and of its promise."""
 _LOOKED_AT: Final = {
     "generalized": "groups, intervals, ",
     "sliced": "buckets, ",
@@ -237,29 +242,29 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
 
 
 def _promise_faults(release: Release) -> Iterator[str]:
-    """A promise that says another number than the method's own parameter of that name, and a
+    """A promise that says another number or word than the method's own parameter of that name, and a
     release that says that it covers households and promises nothing of them.
     """
     method, promises = release.manifest.method, release.manifest.guarantees
     if release.manifest.privacy_unit == "household" and not any(map(_is_of_households, promises)):
         yield "it says that it covers each household, and promises nothing of one"
     for promise in release.manifest.guarantees:
-        for parameter in sorted(
-            {"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()
-        ):
+        for parameter in sorted(_SHARED & promise.keys() & method.keys()):
             if method[parameter] is None:
                 continue
-            try:
-                differs = exact(promise[parameter], parameter) != exact(
-                    method[parameter], parameter
-                )
-            except PlanError:
-                differs = True
-            if differs:
+            if not _are_one(promise[parameter], method[parameter]):
                 yield (
                     f"the method says {parameter} = {method[parameter]} and the promise"
                     f" {promise.get('name')} says {promise[parameter]}"
                 )
+
+
+def _are_one(promised: Any, made: Any) -> bool:
+    """Whether two parameters are one number, or one word."""
+    try:
+        return exact(promised, "a promise") == exact(made, "a method")
+    except PlanError:
+        return bool(promised == made)
 
 
 def _is_of_households(public: Mapping[str, Any]) -> bool:
