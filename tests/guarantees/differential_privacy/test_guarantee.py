@@ -451,6 +451,14 @@ def budget_of(promise, number, tmp_path, earlier=()):
 CROWD = DifferentialPrivacy(epsilon="0.5", delta="1e-6", k=10, beta="0.1")
 
 
+@pytest.mark.parametrize("accounting", ["tight", "theorem"])
+@pytest.mark.parametrize("number", [2**32, 2**32 + 1, 10**30])
+def test_a_budget_of_more_releases_than_there_can_be(tmp_path, accounting, number):
+    """A manifest may say any number; the budget is exceeded, and nothing overflows."""
+    promise = replace(PROMISE, accounting=accounting, budget={"epsilon": 400, "delta": "1/2"})
+    assert not budget_of(promise, number, tmp_path).holds
+
+
 def test_a_budget_by_plain_addition(tmp_path):
     """Two releases fit a budget of twice their cost exactly, and three do not."""
     promise = replace(PROMISE, accounting="theorem", budget={"epsilon": 4, "delta": "1/4"})

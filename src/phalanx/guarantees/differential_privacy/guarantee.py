@@ -39,6 +39,8 @@ from phalanx.release.manifest import Manifest
 
 Accounting = Literal["tight", "theorem"]
 
+_RELEASES: Final = 1 << 32
+"""No series has more; of their number nothing is composed beyond it."""
 _SHOWN: Final = 5
 """So many of the smallest images are shown."""
 
@@ -364,8 +366,10 @@ class DifferentialPrivacy:
 
     def _composed(self, releases: int, most: Fraction, delta: Fraction) -> float:
         """An upper bound of the delta of so many releases at the budget's epsilon, by this
-        promise's accounting.
+        promise's accounting; 1 of more than there can be.
         """
+        if releases > _RELEASES:
+            return 1.0
         epsilon, delta_each, beta, scheme = (
             exact(getattr(self, name), name)
             for name in ("epsilon", "delta", "beta", "epsilon_scheme")
