@@ -15,7 +15,7 @@ import pytest
 from phalanx import MInvariance, Mondrian, Release, verify
 from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
-from support.tampering_cases import issue, notes, people, refusal, written
+from support.tampering_cases import issue, notes, people, refusal, stated, written
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,17 @@ def test_a_kept_column_is_pointed_out(folder: Path) -> None:
     (found,) = [v for v in verify([folder]).checks if v.name.endswith("kept columns")]
     assert (found.result, found.holds) == ("not covered", True)
     assert "'as it is'" in found.note
+
+
+@pytest.mark.parametrize("boxes", ["exact", "fixed"])
+def test_intervals_that_are_said_to_tell_nothing(folder: Path, boxes: str) -> None:
+    """Ends that are values of persons are tight or widened; whoever says that there are none, or that
+    they follow no person, also keeps them from being compared with the original table.
+    """
+    stated(folder, boxes="widened")
+    assert refusal([folder]) == ""
+    stated(folder, boxes=boxes)
+    assert f"the manifest says that boxes are {boxes}" in refusal([folder])
 
 
 COUNTS: dict[str, Callable[[list[int]], dict[str, list[int]]]] = {

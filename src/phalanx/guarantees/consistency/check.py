@@ -70,6 +70,7 @@ def check(
         *file_faults(release),
         *in_bytes,
         *_mixed_faults(release.form, faults),
+        *_ends_faults(release),
         *_chain_faults(release, earlier),
         *_promise_faults(release),
     ]
@@ -195,6 +196,18 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
         yield (
             f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column"
             f" {where[0]!r})"
+        )
+
+
+def _ends_faults(release: Release) -> Iterator[str]:
+    """Intervals of groups of which the manifest says that there are none, or that their ends follow no
+    person.
+    """
+    form, boxes = release.form, release.manifest.boxes
+    if form.kind == Generalized.kind and form.has_intervals and boxes in ("exact", "fixed"):
+        yield (
+            f"the manifest says that boxes are {boxes}, and quasi-identifiers are intervals, which"
+            " are tight or widened"
         )
 
 
