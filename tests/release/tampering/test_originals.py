@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from phalanx import GlobalGuarantee, Mondrian
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from support.tampering_cases import METHODS, issue, notes, people, refusal, stated, written
@@ -177,6 +179,29 @@ def test_a_value_that_nobody_has(copies: Callable[[str], list[Path]], name: str)
 
     written(folder, change)
     assert beside([folder]) != ""
+
+
+@pytest.mark.parametrize("method", [Mondrian(k=100), GlobalGuarantee(l=2, k=100)])
+def test_a_value_that_stands_once_too_often(tmp_path: Path, method: Any) -> None:
+    """In wide groups a row may be any of many persons', of whom some have any value; that all groups
+    together show one value more often than there are persons with it is seen all the same.
+    """
+    (folder,) = issue(tmp_path, method, TABLES[:1], formats=("parquet",))
+    assert beside([folder]) == ""
+    written(
+        folder,
+        lambda form: replace(
+            form,
+            table=form.table.with_columns(
+                ill=pl.when(pl.int_range(pl.len()) == pl.col("ill").index_of("flu"))
+                .then(pl.lit("gout"))
+                .otherwise("ill")
+            ),
+        ),
+    )  # type: ignore[type-var,call-arg]
+    assert "1 published value(s) of 'ill' are of no person in the original table" in beside(
+        [folder]
+    )
 
 
 def test_without_an_original_it_is_said(copies: Callable[[str], list[Path]]) -> None:

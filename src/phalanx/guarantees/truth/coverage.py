@@ -255,6 +255,7 @@ class _Fits:
                 f"{short} row(s) fit no person in the original table, and are not counted as"
                 " counterfeits"
             )
+        yield from self._beyond()
         if int(needed.sum()) == self.microdata.rows:  # no person is suppressed
             alone = np.bincount(self.kind, minlength=len(self.persons))[self.kind] == 1
             must = np.bincount(
@@ -269,6 +270,24 @@ class _Fits:
                     f"{loose} group(s) have an interval with an end that is no person's value, and"
                     " the manifest says that boxes are tight"
                 )
+
+    def _beyond(self) -> Iterator[str]:
+        """Values that stand more often in all groups together than the original table has them, and
+        not as counterfeits: of each group by itself they may be anybody's in its box.
+        """
+        values = self.groups.values
+        if values is None or not self.by_value:
+            return
+        persons = np.bincount(self.value, weights=self.persons, minlength=len(values))
+        more = np.maximum(0, self.groups.totals - persons[: len(values)].astype(np.int64))
+        if self.hides_values:
+            more[values.is_null().to_numpy()] = 0  # which may be anybody's
+        beyond = int(more.sum()) - self.form.counterfeit_rows
+        if beyond > 0:
+            yield (
+                f"{beyond} published value(s) of {self.form.sensitive!r} are of no person in the"
+                " original table"
+            )
 
     def weight_faults(self) -> Iterator[str]:
         """Groups whose weight is not the mean of their rows', as far as it shows who these are:
