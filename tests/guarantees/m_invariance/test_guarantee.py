@@ -173,6 +173,21 @@ def test_files_alone():
         assert "1, 2" in found[part].note
 
 
+@pytest.mark.parametrize("reasons", [[], ["changed-value"]])
+def test_who_may_be_suppressed_is_asked_of_the_ledger(reasons):
+    """Beside the original tables alone a person who was suppressed, and whom nothing covers, looks
+    like one who is exposed; it is said what would tell.
+    """
+    second = release_of(2, T2, DIVERSE)
+    manifest = second.manifest.model_copy(update={"may_suppress": reasons})
+    series = [release_of(1, T1, G1), replace(second, manifest=manifest)]
+    both = {1: microdata_of(T1), 2: microdata_of(T2)}
+    for groups in ({}, {1: mapping_of(T1, G1), 2: mapping_of(T2, DIVERSE)}):
+        found = verdicts_of(series, evidence=Evidence(groups, both))["candidate sets by box"]
+        assert not found.holds
+        assert ("ledger, which alone tells" in found.note) == bool(reasons and not groups)
+
+
 def test_some_releases_without_evidence():
     """A part that is checked for one release and not for another is two verdicts."""
     series = [release_of(1, T1, G1), release_of(2, T2, G2)]

@@ -35,6 +35,11 @@ _FILLED: Final = (
     " the method: an adversary who knows it can name values of counterfeits"
 )
 
+_SUPPRESSED: Final = (
+    "persons whose rows may have been suppressed are among them, and are not covered; give the"
+    " ledger, which alone tells who they are"
+)
+
 _IGNORING: Final = (
     " Places of missing values were filled as in the paper, so this is promised only against"
     " an adversary who ignores the method."
@@ -372,12 +377,16 @@ class MInvariance:
         part, given, candidates = "candidate sets by box", so_far.in_boxes, so_far.candidates
         if given:
             whom = "record(s) (person and value)" if so_far.records else "person(s)"
+            holds = candidates.fewest is None or candidates.fewest >= self.m
+            note = f"{len(given)} release(s), {len(candidates)} {whom}"
+            if not holds and any(r.manifest.may_suppress and r not in so_far.mapped for r in given):
+                note += f"; {_SUPPRESSED}"
             yield Verdict(
                 name=self._named(part),
                 bound=self.m,
                 worst=candidates.fewest,
-                holds=candidates.fewest is None or candidates.fewest >= self.m,
-                note=f"{len(given)} release(s), {len(candidates)} {whom}",
+                holds=holds,
+                note=note,
                 worst_cases=candidates.smallest,
             )
         if len(given) < len(so_far.series):
