@@ -20,6 +20,7 @@ from phalanx.guarantees.consistency.kept import kept_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
+from phalanx.guarantees.consistency.zeros import zero_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
 from phalanx.guarantees.views.members import counted_faults
@@ -62,8 +63,12 @@ def check(
         if release.form.kind == Generalized.kind
         else list(form_faults(release.form))
     )
-    faults = faults or order_faults(
-        release.form, None if evidence is None else evidence.published_rows(release.number)
+    faults = (
+        faults
+        or list(zero_faults(release.form))
+        or order_faults(
+            release.form, None if evidence is None else evidence.published_rows(release.number)
+        )
     )
     in_bytes, unsettled = hidden(release)
     faults += [
