@@ -58,7 +58,9 @@ def test_some_kinds_of_persons_at_a_time(monkeypatch: pytest.MonkeyPatch, cells:
 
 
 def test_who_has_no_value_fits_a_row_without_one() -> None:
-    """A missing value is looked for among those of the release as any other is."""
+    """A missing value is looked for among those of the release as any other is; where values are
+    suppressed, a row without one may be anybody's.
+    """
     schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill", missing="value")
     people = PEOPLE.with_columns(ill=pl.Series([None, "a"], dtype=pl.String))
     release = px.publish(people, schema, px.Mondrian(k=2))
@@ -66,6 +68,7 @@ def test_who_has_no_value_fits_a_row_without_one() -> None:
     assert (own.worst, own.holds) == (0, True)
     other = coverage.check(release, Microdata.encode(PEOPLE, schema), hides_values=False)
     assert other.note.startswith("1 row(s) fit no person in the original table")
+    assert coverage.check(release, Microdata.encode(PEOPLE, schema), hides_values=True).holds
 
 
 @pytest.mark.parametrize("more", [0, 1])

@@ -13,8 +13,10 @@ import polars as pl
 import pytest
 
 from phalanx import MInvariance, Mondrian, Release, verify
+from phalanx.guarantees.consistency import check as consistency
 from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.part import Part
 from support.tampering_cases import issue, notes, people, refusal, stated, written
 
 
@@ -84,6 +86,15 @@ def test_a_column_that_is_declared_and_looked_at_by_no_promise(
     assert what in refusal([folder])
 
 
+def test_kept_values_of_one_part_are_no_names(folder: Path) -> None:
+    """In a part of a release values may all differ that come again in others."""
+    written(folder, with_column("id", ROW, role="keep", type="numeric"))
+    whole = Release.read(folder)
+    part = Part(whole.manifest, whole.form, whole.path, tables=whole.form.tables())
+    said = [consistency.check(release)[0].note for release in (whole, part)]
+    assert ["the kept column 'id'" in note for note in said] == [True, False]
+
+
 @pytest.mark.parametrize("rows", [49, 50])
 def test_few_kept_values_are_no_names(tmp_path: Path, rows: int) -> None:
     """Below the number of rows from which a column is judged at the source, none is judged here."""
@@ -124,6 +135,13 @@ def test_zeros_with_a_sign_mark_no_rows(folder: Path, name: str, sign: int) -> N
     marked = f"column {name!r} holds -0.0" in refusal([folder])
     assert marked == (sign < 0)
     assert bool(refusal([folder])) == (sign < 0)
+
+
+def test_one_zero_of_a_group_marks_no_row_of_it(folder: Path) -> None:
+    """Ends may be computed, and are those of all rows of a group alike."""
+    ends = pl.when(pl.col("group") % 2 == 0).then(-0.0).otherwise(0.0).alias("age_low")
+    written(folder, lambda form: replace(form, table=form.table.with_columns(ends)))  # type: ignore[type-var,call-arg]
+    assert "-0.0" not in refusal([folder])
 
 
 @pytest.mark.parametrize("boxes", ["exact", "fixed"])

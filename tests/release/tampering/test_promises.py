@@ -14,6 +14,8 @@ from phalanx import GlobalGuarantee, MInvariance, Mondrian, MutualCover, Series,
 from phalanx.errors import PlanError
 from phalanx.guarantees.registry import KNOWN, OURS, from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
+from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.release.folder import Release
 from support.tampering_cases import SCHEMA, chained, issue, notes, people, refusal, stated
 
 LEAST: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -266,6 +268,8 @@ def test_releases_that_were_not_given_are_not_checked(folders: list[Path], tmp_p
     (said,) = [v for v in verify(folders[1:]).checks if absent in v.note]
     assert (said.name, said.result) == ("release 2: m-invariance: releases before", "not checked")
     assert absent not in notes(folders)
+    alone = verify_releases([Release.read(folders[1])], only_last=True)
+    assert not any(absent in verdict.note for verdict in alone)
     tables = [people(80), people(80, 2)]
     one, two = issue(tmp_path / "global", GlobalGuarantee(l=2), tables, formats=("parquet",))
     ledger = f"sqlite:///{tmp_path}/global/s.db"
