@@ -197,6 +197,44 @@ def test_adversaries_infer_the_others_values_only():
     assert (found.persons, found.exposed) == (60, 0)
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        px.Anatomy(l=4),
+        px.Slicing(l=3),
+        px.Slicing(l=3, grouping="random", bucket_size=10, compact=True),
+    ],
+)
+def test_adversaries_read_buckets_whose_numbers_have_gaps(method):
+    """The buckets of adults keep their numbers, between which the children's were; who is of an age
+    of their own is drawn rightly with the share of their income in their bucket.
+    """
+    people = households().with_columns(age=pl.int_range(100), person=pl.int_range(100))
+    schema = dataclasses.replace(
+        SCHEMA, identifier="person", quasi=["age"], types={"age": "numeric"}, drop=["zip"]
+    )
+    release = px.publish(people, schema, method, seed=5)
+    form, adults = release.form, people.filter(pl.col("income") != "none")
+    if form.kind == "bucketized":
+        rows, values = form.table, form.values
+    else:
+        rows, values = form.parts
+    bucket = dict(rows["age", "bucket"].rows())
+    held = {(b, value): times for b, value, times in values["bucket", "income", "count"].rows()}
+    size = dict(values.group_by("bucket").agg(pl.col("count").sum()).rows())
+    shares = [
+        held.get((bucket[age], income), 0) / size[bucket[age]]
+        for age, income in adults["age", "income"].rows()
+    ]
+    found = release.attack(px.Posterior())
+
+    of_adults = {bucket[age] for age in adults["age"]}
+    assert max(of_adults) > len(of_adults)
+    assert (found.persons, found.drawing) == (60, pytest.approx(np.mean(shares)))
+    for learner in (px.Posterior(by="learning"), px.SeriesLearning()):
+        assert release.attack(learner).persons == found.persons
+
+
 def test_a_release_without_such_values_is_written_as_before(tmp_path):
     """Not one byte says that there could be any."""
     made = px.publish(households(children=0), PLAIN, px.Mondrian(k=4, l=2)).save(tmp_path / "r")

@@ -17,7 +17,7 @@ from phalanx.arrays import Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.guarantees.consistency.forms import form_faults
+from phalanx.guarantees.consistency.forms import part_faults
 from phalanx.guarantees.slicing.counting import counted
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.views.boxes import box_ends
@@ -93,7 +93,7 @@ class Hosts:
             raise ReleaseError(
                 "the release has no sensitive attribute, so there is nothing to infer."
             )
-        if faults := form_faults(form):
+        if faults := part_faults(form):
             raise ReleaseError(
                 f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
                 " of it."
@@ -287,13 +287,13 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, *_: Any) 
     hosts = hosted.join(
         cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value"
     )
-    group = hosts[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
+    groups = Groups.of(form)
     pairs = (
         hosts["\0tuple"].to_numpy().astype(np.int64),
-        group,
+        np.searchsorted(groups.ids.to_numpy(), hosts[BUCKET].to_numpy()).astype(np.int64),
         hosts["\0rows"].to_numpy().astype(np.float64),
     )
-    return Groups.of(form), pairs, {}
+    return groups, pairs, {}
 
 
 def _of_generalized(

@@ -24,14 +24,17 @@ are added.
 """
 
 
-def sliced_faults(form: Sliced) -> Sequence[str]:
-    """What is wrong with the buckets of a sliced form."""
-    return list(_attribute_faults(form)) or list(_sliced_faults(form))
+def sliced_faults(form: Sliced, *, numbered: bool = True) -> Sequence[str]:
+    """What is wrong with the buckets of a sliced form; ``numbered``: whether they must be numbered
+    one after the other.
+    """
+    return list(_attribute_faults(form)) or list(_sliced_faults(form, numbered=numbered))
 
 
-def bucketized_faults(form: Bucketized) -> Sequence[str]:
-    """What is wrong with the buckets of a bucketized form."""
-    return list(_attribute_faults(form, boxes=False)) or list(_bucketized_faults(form))
+def bucketized_faults(form: Bucketized, *, numbered: bool = True) -> Sequence[str]:
+    """The same of a bucketized form."""
+    faults = list(_attribute_faults(form, boxes=False))
+    return faults or list(_bucketized_faults(form, numbered=numbered))
 
 
 def _attribute_faults(form: Form, *, boxes: bool = True) -> Iterator[str]:
@@ -94,7 +97,7 @@ def _table_faults(
         yield f"{twice} row(s) of {name} count the same values of the same bucket again"
 
 
-def _sliced_faults(form: Sliced) -> Iterator[str]:
+def _sliced_faults(form: Sliced, *, numbered: bool) -> Iterator[str]:
     by_name = {a.name: a for a in form.attributes}
     if form.attribute("sensitive") and any(
         (form.attribute("sensitive")[0].name in column) != (i == len(form.columns) - 1)
@@ -129,7 +132,8 @@ def _sliced_faults(form: Sliced) -> Iterator[str]:
         yield from _box_faults(
             part, [by_name[name] for name in form.columns[i] if len(by_name[name].columns) > 1]
         )
-    yield from _numbering_faults(form.sizes[BUCKET])
+    if numbered:
+        yield from _numbering_faults(form.sizes[BUCKET])
     for i, part in enumerate(form.parts[1:], start=2):
         if not _same(_counts(part, [BUCKET]), _counts(form.parts[0], [BUCKET])):
             yield f"the buckets of column {i} have other sizes than those of column 1"
@@ -174,7 +178,7 @@ def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
     return one.cast(typed).equals(other.cast(typed))
 
 
-def _bucketized_faults(form: Bucketized) -> Iterator[str]:
+def _bucketized_faults(form: Bucketized, *, numbered: bool) -> Iterator[str]:
     quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
     tables = [("data", form.table, quasi), ("sensitive", form.values, sensitive)]
     faults = [
@@ -188,7 +192,8 @@ def _bucketized_faults(form: Bucketized) -> Iterator[str]:
     if faults:
         return
     sizes = _counts(form.table.select(BUCKET, pl.lit(1).alias(COUNT)), [BUCKET])
-    yield from _numbering_faults(sizes[BUCKET])
+    if numbered:
+        yield from _numbering_faults(sizes[BUCKET])
     if not _same(sizes, _counts(form.values, [BUCKET])):
         yield "the buckets of sensitive have other sizes than those of data"
 

@@ -12,10 +12,13 @@ from phalanx.guarantees.consistency.perturbed import row_faults
 from phalanx.guarantees.consistency.recoded import cell_faults
 from phalanx.release.form import Form
 
-_OURS: Final[Mapping[str, Callable[[Any], Sequence[str]]]] = {
-    "generalized": lambda _: (),  # its groups and boxes are looked at with the release
+_OF_BUCKETS: Final[Mapping[str, Callable[..., Sequence[str]]]] = {
     "sliced": sliced_faults,
     "bucketized": bucketized_faults,
+}
+_OURS: Final[Mapping[str, Callable[[Any], Sequence[str]]]] = {
+    **_OF_BUCKETS,
+    "generalized": lambda _: (),  # its groups and boxes are looked at with the release
     "perturbed": row_faults,
     "recoded": cell_faults,
 }
@@ -28,3 +31,11 @@ def form_faults(form: Form) -> Sequence[str]:
         look = _OURS.get(form.kind)
         _seen[form] = form.faults() if look is None else look(form)
     return _seen[form]
+
+
+def part_faults(form: Form) -> Sequence[str]:
+    """The same of what may be a part of a release, as that of the applicable values: its buckets
+    are numbered as in the whole, not one after the other.
+    """
+    faults, look = form_faults(form), _OF_BUCKETS.get(form.kind)
+    return faults if not faults or look is None else look(form, numbered=False)
