@@ -204,8 +204,8 @@ def without_counting(of_sliced):
     """The readings that have a slow twin here."""
 
     def readings(*about):
-        groups, found, others = of_sliced(*about)
-        return groups, found, {"rows": others["rows"]}
+        groups, found, others, off = of_sliced(*about)
+        return groups, found, {"rows": others["rows"]}, off
 
     return readings
 

@@ -32,8 +32,10 @@ from phalanx.release.forms.sliced import BUCKET, Sliced
 
 Found = tuple[Ints, Ints, Floats]
 """Pairs of a tuple and a group, with a weight."""
-Hosting = tuple[Groups, Found, dict[str, Floats]]
-"""The groups of a release, the pairs, and other readings of the weights."""
+Hosting = tuple[Groups, Found, dict[str, Floats], float]
+"""The groups of a release, the pairs, other readings of the weights, and by how much that by
+counting is off.
+"""
 
 _ENTRIES: Final = 1 << 22
 """Entries that are held at once, of a table of tuples and sensitive values, and of tuples, their
@@ -80,6 +82,8 @@ class Hosts:
     """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where
     each person published is known, by "counting".
     """
+    off: float = 0.0
+    """By which part of it some number of persons is still off, by counting."""
 
     @classmethod
     def of(
@@ -100,9 +104,10 @@ class Hosts:
             )
         codes, rows, of_person = _distinct(form, microdata)
         persons = np.bincount(of_person, minlength=len(codes))
-        groups, pairs, others = by_kind(form, _HOSTS)(form, microdata, rows, persons, afford)
+        groups, pairs, others, off = by_kind(form, _HOSTS)(form, microdata, rows, persons, afford)
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
-        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *pairs), others)
+        shared = _shared(groups, len(codes), *pairs)
+        return cls(groups, domains, codes, of_person, *shared, others, off)
 
     @cached_property
     def first(self) -> Ints:
@@ -250,9 +255,10 @@ def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints, *_
     bucket = view.cell_bucket[group]
     numbers = weight * view.sizes[bucket]
     others = {"rows": numbers / np.bincount(owner, weights=numbers, minlength=len(rows))[owner]}
+    off = 0.0
     if int(persons[np.unique(owner)].sum()) == int(view.sizes.sum()):
-        others["counting"] = counted(view, tuples, persons, owner, bucket)
-    return view.sensitive, (owner, group, weight), others
+        others["counting"], off = counted(view, tuples, persons, owner, bucket)
+    return view.sensitive, (owner, group, weight), others, off
 
 
 def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
@@ -293,7 +299,7 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, *_: Any) 
         np.searchsorted(groups.ids.to_numpy(), hosts[BUCKET].to_numpy()).astype(np.int64),
         hosts["\0rows"].to_numpy().astype(np.float64),
     )
-    return groups, pairs, {}
+    return groups, pairs, {}, 0.0
 
 
 def _of_generalized(
@@ -314,7 +320,7 @@ def _of_generalized(
     keys.clear()
     key.sort()
     owner, group = np.divmod(key, len(low))
-    return groups, (owner, group, groups.sizes[group].astype(np.float64)), {}
+    return groups, (owner, group, groups.sizes[group].astype(np.float64)), {}, 0.0
 
 
 def few_enough(pairs: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:

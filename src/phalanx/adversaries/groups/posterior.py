@@ -23,6 +23,7 @@ from phalanx.arrays import Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded
+from phalanx.guarantees.slicing.counting import unsettled
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -322,7 +323,7 @@ class Posterior:
                     *np.unique(candidates[attacked], return_counts=True), strict=True
                 )
             },
-            note=self._note(n - persons),
+            note="; ".join([*self._notes(n - persons), *unsettled(hosts.off)]),
             per_person=per_person.filter(pl.Series(attacked)),
             interval=wilson(success, persons),
             drawing=drawing,
@@ -335,7 +336,7 @@ class Posterior:
             readings={},
         )
 
-    def _note(self, outside: int) -> str:
+    def _notes(self, outside: int) -> list[str]:
         notes = (
             [f"{outside} person(s) of the original table fit into no group, and are left out"]
             if outside
@@ -346,7 +347,7 @@ class Posterior:
                 "its probabilities are its own belief, and may be far too sure; how often it is"
                 " right is counted"
             )
-        return "; ".join(notes)
+        return notes
 
 
 def true_values(hosts: Hosts, microdata: Microdata) -> Ints:
