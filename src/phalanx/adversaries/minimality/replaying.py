@@ -13,6 +13,7 @@ where both sides are large enough it failed by the values.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Final
 
@@ -127,7 +128,7 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
     1/(2d), times widths are least together.
     """
     codes, count = persons.codes[node], persons.count[node]
-    weight = np.arange(size + 1) ** (1 - 1 / (2 * codes.shape[1]))
+    weight = _weights(_COMPARED * least, codes.shape[1])
     cuts: list[tuple[float, int, Bools]] = []
     for a in range(codes.shape[1]):
         order = np.argsort(codes[:, a], kind="stable")
@@ -147,6 +148,15 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
         if len(cost) and (best := int(cost.argmin())) >= 0 and np.isfinite(cost[best]):
             cuts.append((float(cost[best]), a, codes[:, a] <= column[best]))
     return [left for _, _, left in sorted(cuts, key=lambda cut: cut[:2])]
+
+
+@cache
+def _weights(most: int, attributes: int) -> Floats:
+    """What up to so many rows count, each figure by itself: where equal costs are told apart by
+    their last bit, an array's powers, which some processors round otherwise, are not the method's.
+    """
+    power = 1 - 1 / (2 * attributes)
+    return np.array([float(size) ** power for size in range(most + 1)])
 
 
 def _parts_a_group(of_group: Ints, left: Bools) -> bool:
