@@ -69,7 +69,8 @@ def test_both_ways_give_what_the_slow_twin_gives(case, at_once, bits):
     """
     count, identity, attribute = by_hand(*case)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(covering, "_AT_ONCE", at_once)
+        for most in ("_AT_ONCE", "_PAIRS"):
+            patch.setattr(covering, most, at_once)
         ways = [on_grids(*case)]
         ways += [in_pairs(*case, every=every) for every in (True, False)]
         for module in (rows, covering):
@@ -110,3 +111,21 @@ def test_nobody_and_one(n):
     ):
         assert way.count.tolist() == [0] * n
         assert way.identity.tolist() == way.attribute.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("groups", [100, 3000])
+def test_few_pairs_are_held_at_once(monkeypatch, groups):
+    """However many persons and groups there are, what is gone through for every set of attributes
+    is half a megabyte: of 4,000 persons in 1,757 groups with 40 attributes larger parts took four
+    times as long.
+    """
+    held, within = [], covering._within
+    monkeypatch.setattr(covering, "_within", lambda *about: held.append(within(*about)) or held[-1])
+    codes = np.random.default_rng(1).integers(0, 9, (500, 12))
+    low = np.random.default_rng(2).integers(0, 9, (groups, 12))
+    one = np.ones(groups, dtype=np.int64)
+    boxes = Boxes(low, low + 2, one, np.arange(groups), 0 * one, one)
+    in_pairs(codes, np.zeros(500, dtype=np.int64), boxes, np.tri(12, dtype=bool), every=False)
+
+    assert sum(part.shape[1] for part in held) == 500
+    assert max(part.nbytes for part in held) <= 1 << 19

@@ -321,7 +321,7 @@ def test_parts_say_what_the_whole_says(monkeypatch):
         microdata, np.arange(40), np.arange(40) // 5, Randomness.seeded(1).stream("boxes")
     )
     whole = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
-    monkeypatch.setattr(covering, "_AT_ONCE", 1)
+    monkeypatch.setattr(covering, "_PAIRS", 1)
     parts = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
 
     assert parts.to_json() == whole.to_json()

@@ -14,7 +14,11 @@ from phalanx.adversaries.records.rows import BITS, bits_of
 from phalanx.arrays import Bools, Floats, Ints
 
 _AT_ONCE: Final = 1 << 20
-"""Pairs of a person and a box that are held at once, or persons times sets."""
+"""Corners of boxes that enter a grid at once."""
+_PAIRS: Final = 1 << 16
+"""Pairs of a person and a box that are held at once, or persons times sets; they are gone through
+once for every set, and more of them leave the nearest memory each time.
+"""
 _GRID: Final = 1 << 24
 """No grid has more fields."""
 _ENDLESS: Final = 1 << 62
@@ -126,7 +130,7 @@ def in_pairs(
     identity, attribute = np.zeros(len(sets)), np.zeros(len(sets))
     full = int(sets.all(axis=1).argmax())
     chosen = bits_of(sets)
-    most = max(1, _AT_ONCE // max(len(boxes.sizes), len(sets)))
+    most = max(1, _PAIRS // max(len(boxes.sizes), len(sets)))
     for part in _parts(of_value, n, most):
         within = _within(codes[order[part]], boxes.low, boxes.high)
         sums = _sums(within, boxes.sizes, chosen, d, every=every)
