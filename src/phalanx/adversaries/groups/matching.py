@@ -21,6 +21,8 @@ from phalanx.randomness import Stream
 
 MOST_PAIRS: Final = 60_000_000
 """So many pairs of candidate and matching bucket are listed; beyond, fake candidates are drawn."""
+FEW_PAIRS: Final = 1 << 18
+"""The same of other than two columns."""
 DRAWN: Final = 200_000
 """How many candidates are drawn where they are too many to list."""
 _PAIRS: Final = 1 << 22
@@ -99,9 +101,12 @@ def rank(
     candidates where they are too many: a bucket by how many candidates it leaves open, one of
     these, and each weighs 1 over the buckets that it matches.
     """
-    drawn = len(columns) != 2 or _pairs(columns, len(sizes)) > MOST_PAIRS
+    drawn = _pairs(columns, len(sizes)) > (MOST_PAIRS if len(columns) == 2 else FEW_PAIRS)
     if drawn:
         values, open_to = _drawn(columns, len(sizes), stream)
+        numbers, degrees = matched(columns, sizes, values)
+    elif len(columns) != 2:
+        values = _all(columns, len(sizes))
         numbers, degrees = matched(columns, sizes, values)
     else:
         values, numbers, degrees = _listed(columns, sizes)
@@ -204,6 +209,21 @@ def _listed(columns: Sequence[Column], sizes: Ints) -> tuple[Ints, Ints, Floats]
         np.bincount(place).astype(np.int64),
         np.bincount(place, weights=share).astype(np.float64),
     )
+
+
+def _all(columns: Sequence[Column], g: int) -> Ints:
+    """All candidates of however many columns, as (n, columns)."""
+    bucket, values = np.arange(g), np.empty((g, 0), dtype=np.int64)
+    for column in columns:
+        order = in_order(column.bucket)
+        many = np.bincount(column.bucket, minlength=g)
+        times = many[bucket]
+        begins = (np.cumsum(many) - many)[bucket] - (np.cumsum(times) - times)
+        before = np.repeat(np.arange(len(bucket)), times)
+        cell = order[begins[before] + np.arange(len(before))]
+        bucket = bucket[before]
+        values = np.column_stack([values[before], column.value[cell]])
+    return np.unique(values, axis=0)
 
 
 def _drawn(columns: Sequence[Column], g: int, stream: Stream) -> tuple[Ints, float]:
