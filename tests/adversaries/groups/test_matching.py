@@ -74,7 +74,7 @@ def test_numbers_degrees_and_fakes_are_those_of_enumeration(rows, few):
     numbers, degrees = enumerated(buckets.tolist(), [tuple(v) for v in values.tolist()])
     number, degree = matched(columns, sizes, originals)
     assert number.tolist() == [numbers[tuple(o)] for o in originals.tolist()]
-    assert degree == pytest.approx([float(degrees[tuple(o)]) for o in originals.tolist()])
+    assert np.exp(degree) == pytest.approx([float(degrees[tuple(o)]) for o in originals.tolist()])
     with mock.patch.multiple(matching, DRAWN=20_000, FEW_PAIRS=few):
         found = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     fakes = [c for c in numbers if list(c) not in originals.tolist()]
@@ -147,3 +147,24 @@ def test_scores_that_say_nothing_and_scores_that_say_all():
     assert area(0 * ones, ones).area == 0
     nothing = area(ones, ones[:0])
     assert (nothing.area, nothing.low, nothing.high) == (0.5, 0, 1)
+
+
+def test_so_many_columns_that_no_float_holds_the_candidates():
+    """Some 70 values in each of 200 columns leave more open than there are floats, and degrees that no
+    float tells from 0; figures are finite, and those who are frequent still stand before fakes.
+    """
+    rng = np.random.default_rng(2)
+    frequent = rng.random(300) < 0.5
+    values = np.where(frequent[:, None], 0, np.tile(np.arange(1, 301)[:, None], 200))
+    columns = [Column.of_rows(np.arange(300) % 2, v) for v in values.T]
+    originals, persons = np.unique(values, axis=0, return_counts=True)
+    with (
+        np.errstate(over="raise", divide="raise", invalid="raise"),
+        mock.patch.object(matching, "DRAWN", 2_000),
+    ):
+        found = rank(
+            columns, np.array([150, 150]), originals, persons, Randomness.seeded(1).stream("draw")
+        )
+
+    assert np.isfinite([found.fakes, *found.weights_of_fakes.tolist()]).all()
+    assert persons[0] / 300 < found.by_degree.area < persons[0] / 300 + 0.1

@@ -26,6 +26,8 @@ FEW_PAIRS: Final = 1 << 18
 DRAWN: Final = 200_000
 """How many candidates are drawn where they are too many to list."""
 _PAIRS: Final = 1 << 22
+_MOST_LOG: Final = 600.0
+"""No bucket is told to leave more than exp of this open, so that sums stay within floating point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +130,12 @@ def rank(
 
 
 def matched(columns: Sequence[Column], sizes: Ints, tuples: Ints) -> tuple[Ints, Floats]:
-    """How many buckets every tuple matches, and its matching degree ``sum over B of prod_i n_i /
-    |B|``, each of shape (t,); ``tuples`` (t, c).
+    """How many buckets every tuple matches, and the logarithm of its matching degree ``sum over B
+    of prod_i n_i / |B|``, which many columns leave no room for, each of shape (t,); ``tuples`` (t,
+    c).
     """
     g = len(sizes)
-    number, degree = np.zeros(len(tuples), dtype=np.int64), np.zeros(len(tuples))
+    number, degree = np.zeros(len(tuples), dtype=np.int64), np.full(len(tuples), -np.inf)
     keys = [column.value * g + column.bucket for column in columns]
     firsts = [column.first for column in columns]
     lengths = np.stack([np.diff(first)[tuples[:, i]] for i, first in enumerate(firsts)], axis=1)
@@ -149,16 +152,21 @@ def matched(columns: Sequence[Column], sizes: Ints, tuples: Ints) -> tuple[Ints,
                 + np.arange(len(owner))
                 - np.repeat(np.cumsum(times) - times, times)
             )
-            bucket, share = column.bucket[cell], column.count[cell] / sizes[column.bucket[cell]]
+            bucket = column.bucket[cell]
+            share = np.log(column.count[cell] / sizes[bucket])
             for j, other in enumerate(columns):
                 if j != i and len(owner):
                     wanted = tuples[owner, j] * g + bucket
                     at = np.minimum(np.searchsorted(keys[j], wanted), len(keys[j]) - 1)
                     is_match = keys[j][at] == wanted
                     owner, bucket = owner[is_match], bucket[is_match]
-                    share = share[is_match] * other.count[at[is_match]] / sizes[bucket]
+                    share = share[is_match] + np.log(other.count[at[is_match]] / sizes[bucket])
             number += np.bincount(owner, minlength=len(tuples))
-            degree += np.bincount(owner, weights=share, minlength=len(tuples))
+            if len(owner):  # ascending, and all pairs of a tuple are here
+                starts = np.flatnonzero(np.diff(owner, prepend=-1))
+                most = np.maximum.reduceat(share, starts)
+                above = np.exp(share - np.repeat(most, np.diff(starts, append=len(owner))))
+                degree[owner[starts]] = most + np.log(np.add.reduceat(above, starts))
     return number, degree
 
 
@@ -183,7 +191,13 @@ def _different(columns: Sequence[Column], g: int) -> Floats:
 
 
 def _pairs(columns: Sequence[Column], g: int) -> float:
-    return float(_different(columns, g).prod(axis=0).sum())
+    """How many pairs of bucket and candidate there are, or as many as can be told."""
+    return float(np.exp(np.minimum(_open(_different(columns, g)), _MOST_LOG)).sum())
+
+
+def _open(different: Floats) -> Floats:
+    """The logarithm of how many candidates each bucket leaves open, shape (g,)."""
+    return np.asarray(np.log(different).sum(axis=0))
 
 
 def _listed(columns: Sequence[Column], sizes: Ints) -> tuple[Ints, Ints, Floats]:
@@ -207,7 +221,7 @@ def _listed(columns: Sequence[Column], sizes: Ints) -> tuple[Ints, Ints, Floats]
     return (
         np.stack([keys // width, keys % width], axis=1),
         np.bincount(place).astype(np.int64),
-        np.bincount(place, weights=share).astype(np.float64),
+        np.log(np.bincount(place, weights=share)).astype(np.float64),
     )
 
 
@@ -231,7 +245,8 @@ def _drawn(columns: Sequence[Column], g: int, stream: Stream) -> tuple[Ints, flo
     there are.
     """
     different = _different(columns, g)
-    open_to = different.prod(axis=0)
+    logs = _open(different)
+    open_to = np.exp(logs - logs.max())
     bucket = np.searchsorted(
         np.cumsum(open_to), _uniform(stream, DRAWN) * open_to.sum(), side="right"
     )
@@ -241,7 +256,7 @@ def _drawn(columns: Sequence[Column], g: int, stream: Stream) -> tuple[Ints, flo
         starts = np.concatenate([[0], np.cumsum(different[i])[:-1]]).astype(np.int64)
         within = (_uniform(stream, DRAWN) * different[i][bucket]).astype(np.int64)
         values[:, i] = column.value[order[starts[bucket] + within]]
-    return values, float(open_to.sum())
+    return values, _pairs(columns, g)
 
 
 def _uniform(stream: Stream, n: int) -> Floats:
@@ -289,9 +304,8 @@ def area(
 
 
 def _equal(degrees: Floats) -> Floats:
-    """Degrees that differ by rounding only made equal, so that ties stay ties."""
-    mantissa, exponent = np.frexp(degrees)
-    return np.asarray(np.ldexp(np.round(mantissa * 2.0**36), exponent))
+    """Logarithms of degrees that differ by rounding only made equal, so that ties stay ties."""
+    return np.asarray(np.round(degrees, 10))
 
 
 def _share_below(scores: Floats, others: Floats, weights: Floats) -> Floats:
