@@ -301,6 +301,7 @@ def test_nothing_is_found_where_cuts_do_not_look():
             "grouping = 'random'",
         ),
         (Slicing(l=2, columns=[["q0"], ["ill"]], generalize_columns_k=2), "generalize_columns_k"),
+        (Mondrian(k=2, keep_cuts=True), "does not replay a method with keep_cuts"),
         (Mondrian(k=2, l=2, min_width={"q0": 12}, cuts="strict"), "into several"),
     ],
 )

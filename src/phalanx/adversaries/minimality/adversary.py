@@ -137,7 +137,7 @@ class Minimality:
     ------
     ReleaseError
         Where the method is none that can be replayed: relaxed cuts, another grouping, generalized
-        columns, the hierarchical distance, ``min_width`` where it lets boxes overlap.
+        columns, kept cuts, the hierarchical distance, ``min_width`` where it lets boxes overlap.
     """
 
     question: ClassVar[str] = "inference"

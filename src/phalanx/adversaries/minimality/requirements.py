@@ -71,14 +71,12 @@ class Requirement:
                 f"{cuts} cuts are decided by lot in part, which cannot be replayed; this adversary"
                 " is about strict ones."
             )
-        if "generalize_columns_k" in method or method.get("distance") == "hierarchical":
-            option = (
-                "generalize_columns_k"
-                if "generalize_columns_k" in method
-                else "distance = 'hierarchical'"
-            )
+        options = [name for name in ("generalize_columns_k", "keep_cuts") if name in method]
+        if method.get("distance") == "hierarchical":
+            options.append("distance = 'hierarchical'")
+        if options:
             raise ReleaseError(
-                f"this adversary does not replay a method with {option}; look at a release"
+                f"this adversary does not replay a method with {options[0]}; look at a release"
                 " without it."
             )
         l = exact(method["l"], "l") if "l" in method else None
