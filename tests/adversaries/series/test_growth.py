@@ -278,6 +278,16 @@ def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):
     assert not Growth().attack(releases, evidence).clear
 
 
+def test_groups_of_which_none_grew_are_refused(tmp_path):
+    """Of cohorts alone there is nobody to name, which is no matter of another table's persons."""
+    staying = GlobalGuarantee(l=2, protect=["hiv"], permanent=["hiv"])
+    stays = lambda table: table.with_columns(  # noqa: E731
+        ill=pl.when(pl.col("age") % 20 == 0).then(pl.lit("hiv")).otherwise(pl.lit("flu"))
+    )
+    with pytest.raises(ReleaseError, match="no group of the releases grew around a row"):
+        Growth().attack(*series_of(staying, tmp_path, changed=stays))
+
+
 def test_what_it_needs_is_asked_for(tmp_path):
     """Without a mapping, an original or a promise it concludes nothing; a bound is a share."""
     releases, evidence = series_of(GlobalGuarantee(l=2, protect=["hiv"]), tmp_path)
@@ -290,6 +300,12 @@ def test_what_it_needs_is_asked_for(tmp_path):
     ]
     with pytest.raises(ReleaseError, match="no global guarantee"):
         Growth().attack(other, evidence)
+    swapped = Evidence(
+        microdata={1: evidence.microdata[2], 2: evidence.microdata[1], 3: evidence.microdata[3]},
+        groups=evidence.groups,
+    )
+    with pytest.raises(ReleaseError, match=r"of release 1 lacks persons of its groups; give the"):
+        Growth().attack(releases, swapped)
     with pytest.raises(PlanError, match="the bound"):
         Growth(bound=2)
     assert Growth(bound="1/3").attack(releases, evidence).to_json()["bound"] == "1/3"

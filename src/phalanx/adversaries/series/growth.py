@@ -166,8 +166,8 @@ class Growth:
     Raises
     ------
     ReleaseError
-        Where a manifest promises no global guarantee, or registered persons stand in the groups,
-        whose places are not given.
+        Where a manifest promises no global guarantee, no group grew, or registered persons stand in
+        the groups, whose places are not given.
     """
 
     question: ClassVar[str] = "inference"
@@ -209,6 +209,11 @@ class Growth:
             for r in sorted(releases, key=lambda r: r.number)
             for one in _attacked(r, evidence, survival)
         ]
+        if not named:
+            raise ReleaseError(
+                "no group of the releases grew around a row with a protected value, so that this"
+                " adversary has no person to name; play 'history' or 'intersection'."
+            )
         clear = [one for one in named if one.clear]
         rightly, of_clear = (
             sum(one.right for one in some) / max(len(some), 1) for some in (named, clear)
@@ -410,12 +415,19 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
             "place": np.arange(len(Groups.of(release)), dtype=np.int64),
         }
     )
-    hosted = mapping.select("person", pl.col("group").cast(pl.Int64)).join(
-        ids, on="group", how="left"
+    hosted = (
+        mapping.select("person", pl.col("group").cast(pl.Int64))
+        .filter(pl.col("group") != 0)
+        .join(ids, on="group", how="left")
     )
     places = microdata.persons.to_frame("person").join(
         hosted, on="person", how="left", maintain_order="left"
     )["place"]
+    if len(places) - places.null_count() != hosted.height:
+        raise ReleaseError(
+            f"the original table of release {release.number} lacks persons of its groups; give the"
+            " originals in the order of the releases, and the identifier column."
+        )
     return microdata, places.fill_null(-1).to_numpy()
 
 
