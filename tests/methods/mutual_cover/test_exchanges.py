@@ -186,10 +186,12 @@ def test_of_many_rows_the_first_of_the_nearest_are_found(data):
         assert near[i].tolist() == [*expected, *[-1] * (most - len(expected))]
 
 
-@pytest.mark.parametrize("cores", [1, 2])
-def test_rows_are_exchanged_within_blocks_whatever_the_threads(monkeypatch, cores):
-    """No row leaves the groups of its block, and threads have no influence."""
-    monkeypatch.setattr(exchanges, "_BLOCK", 40)
+@pytest.mark.parametrize(("cores", "size"), [(1, "_BLOCK"), (2, "_BLOCK"), (1, "_GROUPS")])
+def test_rows_are_exchanged_within_blocks_whatever_the_threads(monkeypatch, cores, size):
+    """No row leaves the groups of its block, of so many rows or groups, and threads have no
+    influence.
+    """
+    monkeypatch.setattr(exchanges, size, {"_BLOCK": 40, "_GROUPS": 8}[size])
     monkeypatch.setattr(program, "_ALONE", 1)
     monkeypatch.setattr(program, "threads", lambda: cores)
     rng = np.random.default_rng(5)

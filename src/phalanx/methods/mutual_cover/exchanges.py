@@ -13,8 +13,10 @@ from phalanx.data.distances import Distance, Levels
 from phalanx.methods.mutual_cover.kernels import exchanges as kernel
 from phalanx.methods.mutual_cover.program import in_threads
 
-_BLOCK: Final = 8192
+_BLOCK: Final = 16384
 """Rows are exchanged within about so many, which stand together as the table was cut."""
+_GROUPS: Final = 2048
+"""And within no more groups than about so many: which were compared takes the square of them."""
 
 
 def exchanged(
@@ -30,7 +32,8 @@ def exchanged(
     n, rows = len(group), as_rows(columns, distances)
     order, size = in_order(group), np.bincount(group)
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    ends = np.searchsorted(first, np.append(np.arange(0, n, _BLOCK), n))
+    block = min(_BLOCK, max(1, _GROUPS * n // max(1, len(size))))
+    ends = np.searchsorted(first, np.append(np.arange(0, n, block), n))
     blocks = np.unique(ends)
     of = group.copy()
     work = partial(kernel.exchange, asked, rows, of, order, first, blocks)
