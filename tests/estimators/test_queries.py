@@ -43,6 +43,14 @@ C = Comparison
             "count(*) where a is null or zip like '47%'",
             Query("count", None, Either((C("a", "missing"), C("zip", "prefix", ("47",))))),
         ),
+        (
+            "count(*) where zip not like '47%'",
+            Query("count", None, C("zip", "prefix", ("47",), negated=True)),
+        ),
+        (
+            "count(*) where not (zip not like '47%')",
+            Query("count", None, C("zip", "prefix", ("47",))),
+        ),
         ("count(income)", Query("count", None, C("income", "missing", negated=True))),
         (
             "avg(x) group by sex, a",
@@ -106,6 +114,11 @@ def test_a_number_of_many_digits(digits: int) -> None:
         ("count(*) order by x", "'order'"),
         ("count(*) limit 1", "'limit'"),
         ("select count(*) from a join b on a.x = b.x", "'joins'"),
+        ("count(*) from (select * from t where a = 1)", "FROM"),
+        ("count(*) from read_csv('x')", "FROM"),
+        ("count(*) from t tablesample 10%", "'sample'"),
+        ("count(*) where a between symmetric 3 and 1", "'symmetric'"),
+        ("count(*) group by a with totals", "'totals'"),
         ("count(*) where a = null", "IS NULL"),
         ("count(*) where a like '%x%'", "begins with"),
         ("median(x)", "ask for count"),

@@ -30,6 +30,20 @@ _COMPARED: Final = {
     "GTE": ("below", True),
 }
 """The test that a comparison is, and whether it is its negation."""
+_TWO: Final = frozenset({"this", "expression"})
+_PARTS: Final = {
+    **dict.fromkeys((*_COMPARED, "Is", "And", "Or"), _TWO),
+    **dict.fromkeys(("Sum", "Avg", "Not", "Neg", "Paren", "From", "Where", "TableAlias"), {"this"}),
+    "Between": {"this", "low", "high"},
+    "Cast": {"this", "to", "safe"},
+    "Column": {"this", "table", "db", "catalog"},
+    "Count": {"this", "expressions", "big_int"},
+    "Group": {"expressions"},
+    "In": {"this", "expressions", "query"},
+    "Like": {"this", "expression", "negate"},
+    "Table": {"this", "db", "catalog", "alias"},
+}
+"""What is read of each kind of node; a node that has more asks for more than is read."""
 _TURNED: Final = {"LT": "GT", "GT": "LT", "LTE": "GTE", "GTE": "LTE", "EQ": "EQ", "NEQ": "NEQ"}
 
 
@@ -102,6 +116,7 @@ def _query(tree: Any) -> Query:
             " each."
         )
     aggregate, of = _aggregate(answers[0].unalias())
+    _check_parts(tree)
     where = tree.args.get("where")
     condition = _condition(where.this) if where is not None else All()
     if (
@@ -109,6 +124,22 @@ def _query(tree: Any) -> Query:
     ):  # as in SQL, a row without the value is not among those that are counted or added up
         condition = both(condition, Comparison(of, "missing", negated=True))
     return Query(aggregate, None if aggregate == "count" else of, condition, by)
+
+
+def _check_parts(tree: Any) -> None:
+    """ReleaseError where a node has a part that is not read, or rows come from what is no table."""
+    from sqlglot import expressions as sql
+
+    for node in tree.walk():
+        parts = _PARTS.get(type(node).__name__)
+        if parts is not None:
+            for part, given in node.args.items():
+                if given and part not in parts:
+                    raise _refusal(f"the part {part!r} of {_short(node.sql())}")
+        if isinstance(node, sql.From) and not (
+            isinstance(node.this, sql.Table) and isinstance(node.this.this, sql.Identifier)
+        ):
+            raise _refusal(_short(node.sql().strip()))
 
 
 def _aggregate(node: Any) -> tuple[Aggregate, str | None]:
@@ -160,7 +191,7 @@ def _condition(node: Any) -> Condition:  # noqa: PLR0911 - one line for each kin
     if isinstance(node, sql.Is) and isinstance(node.expression, sql.Null):
         return Comparison(_column(node.this), "missing")
     if isinstance(node, sql.Like):
-        return _prefix(_column(node.this), _constant(node.expression))
+        return _prefix(node, negated=bool(node.args.get("negate")))
     if isinstance(node, sql.Column):
         return Comparison(node.name, "in", (True,))
     raise _refusal(_short(node.sql()))
@@ -176,14 +207,14 @@ def _comparison(node: Any, name: str) -> Comparison:
     return Comparison(_column(left), kind, (_constant(right),), negated)  # type: ignore[arg-type]
 
 
-def _prefix(name: str, pattern: Any) -> Comparison:
-    stem = str(pattern)
+def _prefix(node: Any, *, negated: bool) -> Comparison:
+    name, stem = _column(node.this), str(_constant(node.expression))
     if not stem.endswith("%") or any(mark in stem[:-1] for mark in "%_"):
         raise ReleaseError(
             f"LIKE {stem!r} cannot be asked, only what a text begins with; write it as in LIKE"
             " '47%'."
         )
-    return Comparison(name, "prefix", (stem[:-1],))
+    return Comparison(name, "prefix", (stem[:-1],), negated)
 
 
 def _column(node: Any) -> str:
