@@ -4,6 +4,7 @@ plain to read.
 """
 
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -85,17 +86,24 @@ def test_what_is_published_as_it_is_is_exact(anatomy) -> None:
 
 
 def test_texts_that_look_like_equal_values_are_different() -> None:
-    """Among texts 1 and true are two values, in one query, too, though Python calls them equal."""
-    table = pl.DataFrame({"age": [10] * 4 + [20] * 2, "code": ["1", "1", "true", "x", "true", "1"]})
+    """Among texts 1 and true are two values, in one query, too, though Python calls them equal; so
+    are 0.0 and -0.0, 1.0 and 1.00.
+    """
+    codes = ["1", "1", "true", "x", "true", "1", "0.0", "-0.0", "1.0", "1.00"]
+    table = pl.DataFrame({"age": [10] * 4 + [20] * 6, "code": codes})
     release = px.publish(table, px.Schema(quasi=["age"], sensitive="code"), px.Mondrian(k=2))
     asked = (
         ("code = 1 or code = true", 5),
         ("code = true or code = 1", 5),
         ("age = 20 and code = 1 or age = 10 and code = true", 2),
+        ("code = 0.0 or code = -0.0", 2),
     )
     for query, truth in asked:
         counted = release.estimate(f"count(*) where {query}")
         assert counted.low == counted.high == truth
+    decimals = [pl.col("code") == Decimal(number) for number in ("1.0", "1.00")]
+    counted = release.estimate(decimals[0] | decimals[1])
+    assert counted.low == counted.high == 2
     assert Comparison("code", "in", (1,)) != Comparison("code", "in", (True,))
 
 

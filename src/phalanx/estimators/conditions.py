@@ -17,17 +17,18 @@ class Comparison:
     ``prefix``, or ``missing``.
 
     As in SQL no test is true of a missing value, negated or not, but ``missing`` itself. Tests are
-    equal where their values are, and of the same types: among texts 1, 1.0 and true are three.
+    equal where their values are written alike: among texts 1, 1.0 and true are three, as are 0.0 and
+    -0.0 two.
     """
 
     attribute: str
     kind: Kind
     values: tuple[Any, ...] = ()
     negated: bool = False
-    _types: tuple[type, ...] = field(init=False, repr=False)
+    _written: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_types", tuple(map(type, self.values)))
+        object.__setattr__(self, "_written", tuple(map(repr, self.values)))
 
 
 @dataclass(frozen=True)
