@@ -4,7 +4,8 @@ something cannot.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from phalanx.errors import ReleaseError, require_extra, shortened
@@ -30,10 +31,11 @@ _COMPARED: Final = {
     "GTE": ("below", True),
 }
 """The test that a comparison is, and whether it is its negation."""
+_ONE: Final = frozenset({"this"})
 _TWO: Final = frozenset({"this", "expression"})
-_PARTS: Final = {
+_PARTS: Final[Mapping[str, AbstractSet[str]]] = {
     **dict.fromkeys((*_COMPARED, "Is", "And", "Or"), _TWO),
-    **dict.fromkeys(("Sum", "Avg", "Not", "Neg", "Paren", "From", "Where", "TableAlias"), {"this"}),
+    **dict.fromkeys(("Sum", "Avg", "Not", "Neg", "Paren", "From", "Where", "TableAlias"), _ONE),
     "Between": {"this", "low", "high"},
     "Cast": {"this", "to", "safe"},
     "Column": {"this", "table", "db", "catalog"},
