@@ -12,8 +12,9 @@ import pytest
 import phalanx as px
 from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
+from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import _Taken as Taken
-from phalanx.estimators.conditions import All, Comparison, Query
+from phalanx.estimators.conditions import All, Comparison, Either, Query
 from phalanx.release import folder
 from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
 
@@ -276,3 +277,68 @@ def test_a_least_sum_that_no_float_holds(numbers, shift, least) -> None:
     once = np.ones(len(numbers), dtype=np.int64)
     with np.errstate(over="ignore"):
         assert Taken(np.array(numbers), once, once).least(shift) == pytest.approx(least)
+
+
+ENDS = [-(2**63), -(2**63) + 1, -1, 2**53 + 1, 2**62 + 1, 2**63 - 2, 2**63 - 1]
+
+
+def at_ends(method):
+    """A release of whole numbers at the ends of what 64 bits hold, each twice."""
+    table = pl.DataFrame({"v": ENDS * 2, "ill": ["a"] * len(ENDS) + ["b"] * len(ENDS)})
+    return px.publish(table, px.Schema(quasi=["v"], sensitive="ill"), method)
+
+
+@pytest.mark.parametrize("value", [*ENDS, -(2**64), 2**64, -1e30, 1e30, 0.5, float(2**63)])
+def test_whole_numbers_at_the_ends_of_64_bits(value) -> None:
+    """Each is compared with each constant as it stands, with those beyond all of them, too."""
+    release = at_ends(px.Anatomy(l=2))
+    for kind, truth in (
+        ("in", sum(v == value for v in ENDS)),
+        ("below", sum(v < value for v in ENDS)),
+        ("upto", sum(v <= value for v in ENDS)),
+    ):
+        asked = Query("count", None, Comparison("v", kind, (value,)))
+        counted = asked_of(release, asked, "").figures[0]
+        assert (counted.low, counted.high) == (2 * truth, 2 * truth)
+
+
+def test_a_box_over_all_whole_numbers_holds_those_between() -> None:
+    """The distance from one end to the other is beyond 64 bits with a sign, and no reason to take
+    what lies between for impossible.
+    """
+    release = at_ends(px.Mondrian(k=14))
+    zero = asked_of(release, Query("count", None, Comparison("v", "in", (0,))), "").figures[0]
+    assert zero.low == 0 and zero.high == 12
+    between = All((Comparison("v", "upto", (-(2**63),), True), Comparison("v", "below", (2**62,))))
+    some = asked_of(release, Query("count", None, between), "").figures[0]
+    assert some.high == 12 and some.estimate > 0
+    with pytest.raises(px.PhalanxError, match="intervals"):
+        release.estimate("count(*) group by v")
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
+def test_a_mean_of_what_no_float_holds(value) -> None:
+    """Bounds of a mean stand on both sides of a number that is between two floats."""
+    table = pl.DataFrame({"v": [value] * 4, "ill": ["a", "b"] * 2})
+    release = px.publish(table, px.Schema(quasi=["v"], sensitive="ill"), px.Anatomy(l=2))
+    where = All((Comparison("ill", "in", ("a",)), Comparison("v", "missing", negated=True)))
+    mean = asked_of(release, Query("mean", "v", where), "").figures[0]
+    assert int(mean.low) <= value <= int(mean.high)
+    nothing = All((Comparison("ill", "in", ("a",)), Comparison("v", "in", (value,))))
+    either = Either((nothing, Comparison("v", "in", (0,))))
+    mean = asked_of(release, Query("mean", "v", either), "").figures[0]
+    assert int(mean.low) <= value <= int(mean.high)
+
+
+def test_an_interval_of_numbers_whose_squares_no_float_holds() -> None:
+    """An interval is numbers still, within the hard bounds, and nothing warns."""
+    table = pl.DataFrame({"v": [1e300, -1e300, 0.0] * 4, "ill": ["a", "a", "b", "b"] * 3})
+    release = px.publish(table, px.Schema(quasi=["v"], sensitive="ill"), px.Anatomy(l=2))
+    answered = release.estimate("sum(v) where ill = 'a'")
+    assert (answered.low, answered.high) == answered.interval
+    assert np.isfinite([answered.estimate, *answered.interval]).all()
+    view = view_of(release)
+    assert view.regions("v", All()).middle[[1, 3, 5]].tolist() == [-1e300, 0.0, 1e300]
+    most = table.with_columns(v=pl.when(pl.col("v") > 0).then(1.7e308).otherwise(-1.0))
+    release = px.publish(most, px.Schema(quasi=["v"], sensitive="ill"), px.Anatomy(l=2))
+    assert view_of(release).regions("v", All()).middle[[1, 3]].tolist() == [-1.0, 1.7e308]

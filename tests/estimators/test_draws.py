@@ -188,6 +188,19 @@ def test_the_kind_of_frame_that_came_in() -> None:
     assert made.draw(1, seed=4)[0].equals(one)
 
 
+@pytest.mark.parametrize("values", [[2**53 + 1, 2**63 - 1], [-1.7e308, 1.7e308]])
+def test_numbers_that_are_far_from_0_are_drawn(values) -> None:
+    """What is published as it is stays so, also where no float holds it; and what lies between two
+    numbers is a number.
+    """
+    table = pl.DataFrame({"v": values * 20, "ill": ["a", "a", "b", "b"] * 10})
+    schema = px.Schema(quasi=["v"], sensitive="ill")
+    exact = px.publish(table, schema, px.Anatomy(l=2)).draw(1, seed=1)[0]
+    assert sorted(exact["v"]) == sorted(table["v"])
+    between = px.publish(table, schema, px.Mondrian(k=40)).draw(1, seed=1)[0]["v"]
+    assert all(min(values) <= value <= max(values) for value in between)
+
+
 def test_rubins_rules() -> None:
     """Within, between, their sum and the degrees of freedom, by the book; tables that agree leave
     the within variance alone.

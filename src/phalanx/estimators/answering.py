@@ -250,8 +250,9 @@ def _values(view: View, name: str) -> list[Any]:
         return [*published.to_list(), *missing]
     if line.kind in ("whole", "day") and len(published):
         keys = line.keys(published)
-        if keys[-1] - keys[0] < _MOST_GROUPS:
-            all_of_them = pl.Series(range(int(keys[0]), int(keys[-1]) + 1), dtype=pl.Int64)
+        first, last = int(keys[0]), int(keys[-1])
+        if last - first < _MOST_GROUPS:
+            all_of_them = pl.Series(range(first, last + 1), dtype=pl.Int64)
             return [
                 *(
                     all_of_them.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else all_of_them
@@ -300,6 +301,7 @@ class _Asking:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of numbers whose squares no float holds
 def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figures:
     """The figures of one group."""
     view, others, method, shared = asking.view, asking.others, asking.method, asking.shared
@@ -416,6 +418,8 @@ def _interval(
     if hard is None or not all(map(math.isfinite, hard)):
         return None
     half = math.hypot(_Z * math.sqrt(variance), error * (hard[1] - hard[0])) / per
+    if math.isnan(half):  # of numbers whose squares no float holds
+        half = math.inf
     return point - half, point + half
 
 

@@ -245,16 +245,17 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
     own = (
         points[np.clip(codes // 2, 0, max(len(points) - 1, 0))]
         if len(points)
-        else np.zeros(len(codes))
+        else np.zeros(len(codes), dtype=points.dtype)
     )
     at = _uniform(stream, len(codes))
     if kind == "number":
-        return pl.Series(np.where(point, own, least + at * (greatest - least))).set(
-            pl.Series(missing), None
-        )
-    inside = np.where(point, own, np.floor(least + at * (greatest - least + 1)))
+        # of halves, as no float may hold how far apart the ends are
+        inside = 2 * (least / 2 + at * (greatest / 2 - least / 2))
+        return pl.Series(np.where(point, own, inside)).set(pl.Series(missing), None)
+    inside = np.floor(least + at * (greatest - least + 1))
     inside = np.clip(inside, -(2.0**63), 2.0**63 - 1024)  # what a column of whole numbers can hold
-    whole = pl.Series(inside.astype(np.int64)).set(pl.Series(missing), None)
+    numbers = np.where(point, own, inside.astype(np.int64))
+    whole = pl.Series(numbers).set(pl.Series(missing), None)
     return whole.cast(pl.Int32).cast(pl.Date) if kind == "day" else whole
 
 

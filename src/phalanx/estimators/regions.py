@@ -28,8 +28,13 @@ from phalanx.release.manifest import PublishedAttribute
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 _LAST: Final = "\U0010ffff"
-_FAR: Final = {"whole": 2**62, "number": sys.float_info.max}
-"""No published number is farther from 0: a constant that is counts as this one."""
+_FAR: Final = {
+    "whole": (-(2**63), 2**63 - 1),
+    "number": (-sys.float_info.max, sys.float_info.max),
+}
+"""The least and the greatest number that can be published: a constant beyond has no key."""
+_FAR_APART: Final = 1e290
+"""Numbers beyond it are farther apart, or together, than a float holds."""
 
 
 class Line:
@@ -132,18 +137,19 @@ class Line:
             raise ReleaseError(
                 f"{name!r} is a number and is compared with {value!r}; write a number."
             )
-        far = _FAR[self.kind]
-        number = max(-far, min(value, far))
+        least, greatest = _FAR[self.kind]
+        if not least <= value <= greatest:
+            return []
         if self.kind == "number":
-            return [float(number)]
-        if number == int(number):
-            return [int(number)]
+            return [float(value)]
+        if value == int(value):
+            return [int(value)]
         # between two whole numbers: nothing is equal to it, what is below it is below the next one,
         # and what is up to it is up to the one before
         return (
             []
             if test.kind == "in"
-            else [math.ceil(number) if test.kind == "below" else math.floor(number)]
+            else [math.ceil(value) if test.kind == "below" else math.floor(value)]
         )
 
 
@@ -238,6 +244,8 @@ class Regions:
             inside[place] = True
         elif test.kind == "prefix":
             inside[place[0] : place[1]] = True
+        elif not len(keys):  # beyond all numbers, on one side or the other
+            inside[:] = test.values[0] > 0
         else:
             inside[: place[0] + (test.kind == "upto")] = True
         inside = ~inside if test.negated else inside
@@ -251,10 +259,19 @@ class Regions:
         """
         is_possible = np.ones(self.missing + 1, dtype=bool)
         if not self.line.continuous:
-            is_possible[2:-2:2] = np.diff(self.points) > 1
+            is_possible[2:-2:2] = self._apart > 1
         if self.line.kind == "leaf":
             is_possible[[0, -2]] = False
         return is_possible
+
+    @property
+    def _apart(self) -> npt.NDArray[np.uint64]:
+        """How far each whole point is from the one before, at least 1, shape (K - 1,): without a
+        sign, as it may be beyond those that have one.
+        """
+        places = self.points.astype(np.uint64)
+        apart: npt.NDArray[np.uint64] = places[1:] - places[:-1]
+        return apart
 
     @cached_property
     def measure(self) -> Floats:
@@ -266,11 +283,12 @@ class Regions:
         """
         room = np.zeros(self.missing + 1)
         if self.line.kind == "number":
-            room[2:-2:2] = np.diff(self.points)
+            far = bool((np.abs(self.points) > _FAR_APART).any())
+            room[2:-2:2] = np.diff(np.ldexp(self.points, -64) if far else self.points)
             return room
         room[1:-1:2] = 1
         if self.line.kind in ("whole", "day"):
-            room[2:-2:2] = np.maximum(np.diff(self.points).astype(np.float64) - 1, 0)
+            room[2:-2:2] = self._apart.astype(np.float64) - 1
         return room
 
     @cached_property
@@ -288,20 +306,39 @@ class Regions:
         """What a value in each region is on average if it may be anywhere in it, shape (2K +
         2,).
         """
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             middle = (self.least + self.greatest) / 2
+            middle = np.where(np.isinf(middle), self.least / 2 + self.greatest / 2, middle)
         return np.where(np.isfinite(middle), middle, 0)
 
     def _ends(self, side: int) -> Floats:
         ends = np.zeros(self.missing + 1)
-        points = self.points.astype(np.float64)
-        ends[1:-1:2] = points
-        step = 0 if self.line.continuous else 1
+        beside = self.points
+        if not self.line.continuous:
+            most = _FAR["whole"][1 - side]  # beyond it there is none
+            beside = beside + np.where(beside == most, 0, 1 - 2 * side)
+        ends[1:-1:2] = _rounded(self.points, side)
         if side == 0:
-            ends[0], ends[2:-1:2] = -math.inf, points + step
+            ends[0], ends[2:-1:2] = -math.inf, _rounded(beside, side)
         else:
-            ends[-2], ends[0:-2:2] = math.inf, points - step
+            ends[-2], ends[0:-2:2] = math.inf, _rounded(beside, side)
         return ends
+
+
+def _rounded(numbers: npt.NDArray[Any], side: int) -> Floats:
+    """The numbers as floats: of whole ones that no float holds the next one below (above), shape
+    (K,).
+
+    >>> _rounded(np.array([2**53 + 1, 7]), 0).tolist() == [2.0**53, 7.0]
+    True
+    """
+    floats = numbers.astype(np.float64)
+    if numbers.dtype != np.int64:
+        return floats
+    past = floats >= 2.0**63
+    back = np.where(past, 0, floats).astype(np.int64)
+    wrong = (past | (back > numbers)) if side == 0 else (~past & (back < numbers))
+    return np.where(wrong, np.nextafter(floats, (-math.inf, math.inf)[side]), floats)
 
 
 def declared_tree(attribute: PublishedAttribute) -> Tree | None:
