@@ -96,3 +96,37 @@ def test_columns_of_another_type_are_read_as_they_were_published() -> None:
     assert "secret" not in str(refused.value)
     with pytest.raises(px.PhalanxError, match="'ill' holds lists"):
         release.measure(TABLE.with_columns(ill=pl.lit(["a"])))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"),
+    [
+        (pl.Decimal(10, 2), "numeric"),
+        (pl.Decimal(10, 2), "categorical"),
+        (pl.Float32, "numeric"),
+        (pl.Float32, "categorical"),
+        (pl.Float64, "numeric"),
+        (pl.Int8, "numeric"),
+        (pl.Boolean, "categorical"),
+        (pl.Datetime("us", "Europe/Berlin"), "date"),
+    ],
+    ids=str,
+)
+def test_what_is_published_as_it_is_loses_nothing(dtype, kind) -> None:
+    """Single values that are all published are the original's, of whatever type that has them: a
+    decimal and a short float are published as long ones, NaN as missing.
+    """
+    numbers = [0, 1, 2, None] if dtype in (pl.Int8, pl.Boolean) else [0.0, 1.5, 0.1, None]
+    column = pl.Series("x", numbers * 10)
+    if kind == "date":
+        column = (
+            (column * 86_400_000_000).cast(pl.Int64).cast(pl.Datetime).dt.replace_time_zone("UTC")
+        )
+    column = column.cast(dtype)
+    if dtype == pl.Float64:
+        column = column.fill_null(float("nan"))
+    table = pl.DataFrame({"x": column, "ill": ["a"] * 20 + ["b"] * 20})
+    roles = px.Schema(quasi=["x"], sensitive="ill", missing="value", types={"x": kind})
+    measured = px.publish(table, roles, px.Anatomy(l=2), seed=1).measure(table, seed=1)
+    assert measured["marginals"].release == 0
+    assert measured["propensity"].release == pytest.approx(0, abs=1e-12)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.data.column import infer_type, kind_of, typed
+from phalanx.data.column import kind_of, typed
 from phalanx.data.schema import Type
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
@@ -159,19 +159,17 @@ def measure(
 
 
 def _chosen(table: pl.DataFrame, kinds: Mapping[str, Type], called: str) -> pl.DataFrame:
-    """The published columns; numbers and days that are of another type are made such."""
+    """The published columns, their values as a release has them: numbers and days that are of
+    another type are made such, and of decimals and short floats what is published.
+    """
     if missing := [name for name in kinds if name not in table.columns]:
         raise ReleaseError(
             f"the {called} has no column {missing[0]!r}, which is published; give the table that"
             " the release was made of."
         )
-    lines = [
-        table[name]
-        for name, kind in kinds.items()
-        if kind_of(table[name], kind, None) in ("numeric", "date")
-        and (infer_type(table[name].dtype) != kind or table[name].dtype == pl.Datetime)
-    ]
-    return table.select(*kinds).with_columns(typed(line, kinds[line.name]) for line in lines)
+    return table.select(
+        typed(table[name], kind_of(table[name], kind, None)) for name, kind in kinds.items()
+    )
 
 
 def _of_form(release: Release, view: View) -> list[Figure]:
