@@ -3,6 +3,7 @@
 none where there is none.
 """
 
+import datetime as dt
 import json
 
 import polars as pl
@@ -130,3 +131,31 @@ def test_what_is_published_as_it_is_loses_nothing(dtype, kind) -> None:
     measured = px.publish(table, roles, px.Anatomy(l=2), seed=1).measure(table, seed=1)
     assert measured["marginals"].release == 0
     assert measured["propensity"].release == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "width"), [("number", 0.25), ("day", 24 / 99)])
+def test_the_cells_of_a_grid_have_a_width(kind: str, width: float) -> None:
+    """A quarter of the line is a quarter, though the ends of cells are not in them: of days the last
+    one in it counts.
+    """
+    first = 0 if kind == "number" else dt.date(2024, 1, 1)
+    step = (lambda n: n) if kind == "number" else dt.timedelta
+    table = pl.DataFrame(
+        {"x": [first + step(i % 100) for i in range(800)], "ill": ["a", "b"] * 400}
+    )
+    grid = {"low": first, "high": first + step(100), "width": 25}
+    release = px.publish(
+        table,
+        px.Schema(quasi=["x"], sensitive="ill"),
+        px.SafeSampling(epsilon=1, delta=1e-4, scheme={"x": grid}, expected_rows=800),
+        seed=1,
+    )
+    assert release.measure(table, seed=1)["ncp"].release == pytest.approx(width, rel=0.02)
+
+
+@pytest.mark.parametrize("values", [[2**53, 2**53 + 1], [-1.7e308, 0.0, 1.7e308]])
+def test_widths_that_no_float_holds(values) -> None:
+    """Of numbers that are too near each other for floats or too far apart, a width is a share."""
+    table = pl.DataFrame({"x": values * 4, "ill": ["a", "b"] * 2 * len(values)})
+    release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=7), seed=1)
+    assert release.measure(table, seed=1)["ncp"].release in (0.0, 1.0)

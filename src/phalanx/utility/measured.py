@@ -204,21 +204,17 @@ def _width(view: View, bounds: Bounds, name: str) -> float:
     """
     facet = next(f for f in view.facets if name in f.ends)
     box, regions = bounds.box(facet, name), bounds.regions[name]
-    points = regions.points
-    if len(points) < 2:
+    last = 2 * len(regions.points) - 1  # the region of the last known point; the first one is 1
+    low, high = np.clip(box.low, 1, max(last, 1)), np.clip(box.high, 0, max(last, 0))
+    if regions.line.kind in ("whole", "number", "day"):
+        # halves, as no float may hold how far apart two ends are
+        least, greatest = regions.least / 2, regions.greatest / 2
+    else:
+        least = greatest = (np.arange(last + 3, dtype=np.float64) - 1) // 2
+    whole = greatest[last] - least[1] if last > 0 else 0.0
+    if whole <= 0:
         return 0.0
-    first, last = (
-        np.clip(box.low, 0, 2 * len(points)) // 2,
-        (np.clip(box.high, 1, 2 * len(points)) - 1) // 2,
-    )
-    place = (
-        points.astype(np.float64)
-        if regions.line.kind in ("whole", "number", "day")
-        else np.arange(len(points), dtype=np.float64)
-    )
-    width = np.maximum(
-        place[np.minimum(last, len(points) - 1)] - place[np.minimum(first, len(points) - 1)], 0
-    ) / (place[-1] - place[0])
+    width = np.clip((greatest[high] - least[low]) / whole, 0, 1)
     return float((width * box.sums(facet.count)).sum() / facet.count.sum())
 
 
