@@ -337,6 +337,11 @@ def test_an_interval_of_numbers_whose_squares_no_float_holds() -> None:
     answered = release.estimate("sum(v) where ill = 'a'")
     assert (answered.low, answered.high) == answered.interval
     assert np.isfinite([answered.estimate, *answered.interval]).all()
+    far = table.with_columns(v=pl.when(pl.col("v") == 0).then(1.0).otherwise(pl.col("v") * 1.7e8))
+    release = px.publish(far, px.Schema(quasi=["v"], sensitive="ill"), px.Mondrian(k=5))
+    answered = release.estimate("sum(v) where v < 1e308")
+    assert answered.low is answered.high is answered.estimate is answered.interval is None
+    release = px.publish(table, px.Schema(quasi=["v"], sensitive="ill"), px.Anatomy(l=2))
     view = view_of(release)
     assert view.regions("v", All()).middle[[1, 3, 5]].tolist() == [-1e300, 0.0, 1e300]
     most = table.with_columns(v=pl.when(pl.col("v") > 0).then(1.7e308).otherwise(-1.0))

@@ -336,6 +336,8 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         point = (
             total / view.share if asked.aggregate == "sum" else total / rows if rows > 0 else None
         )
+    if point is not None and not math.isfinite(point):  # no float holds it
+        point = None
     if point is not None and hard is not None and view.form != "recoded":
         point = min(max(point, hard[0]), hard[1])
     interval = None

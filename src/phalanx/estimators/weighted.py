@@ -110,6 +110,8 @@ def figures(
     else:
         hard, point = bounds.means(asked.of, asked.where), sums / rows if rows > 0 else None
     hard = hard if hard is not None and all(map(math.isfinite, hard)) else None
+    if point is not None and not math.isfinite(point):  # no float holds it
+        point = None
     if point is not None and hard is not None:
         point = min(max(point, hard[0]), hard[1])
     whole = bounds.view.unpublished == 0
