@@ -59,7 +59,7 @@ def share(order, low, high):
 @settings(deadline=None)
 def test_widths_are_those_of_every_row(groups):
     """Numbers by their distance, values and leaves by their places, a missing one first; means,
-    medians and exact rows are over rows.
+    medians and exact rows are over rows. A missing value beside the least one is no single value.
     """
     rows = [(g, *a, *b, *c) for g, (size, a, b, c) in enumerate(groups, 1) for _ in range(size)]
     types = {"group": pl.Int64, "a_low": pl.Int64, "a_high": pl.Int64} | dict.fromkeys(
@@ -100,13 +100,14 @@ def test_widths_are_those_of_every_row(groups):
     names = [None, *names] if any(None in r[3:5] for r in rows) else names
     leaves = [None, *LEAVES] if any(None in r[5:7] for r in rows) else LEAVES
     expected = [line, [share(names, *r[3:5]) for r in rows], [share(leaves, *r[5:7]) for r in rows]]
-    for width, shares in zip(figures.widths, expected, strict=True):
+    single = [[r[i] == r[i + 1] for r in rows] for i in (1, 3, 5)]
+    for width, shares, alone in zip(figures.widths, expected, single, strict=True):
         assert sorted(np.repeat(width.shares, width.sizes)) == pytest.approx(
             sorted(map(float, shares))
         )
         assert width.mean == pytest.approx(float(sum(shares) / len(shares)))
         assert width.median == pytest.approx(float(np.median(list(map(float, shares)))))
-        assert width.exact == sum(s == 0 for s in shares) / len(rows)
+        assert width.exact == sum(alone) / len(rows)
     assert [w.mean for w in mixed.widths] == pytest.approx([w.mean for w in figures.widths])
     assert mixed.groups == figures.groups == len(groups)
     assert figures.loss == pytest.approx(float(sum(sum(s) for s in expected) / (3 * len(rows))))

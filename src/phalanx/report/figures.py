@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
@@ -36,6 +36,8 @@ class Width:
     """The released domain in words."""
     with_missing: bool
     """Some interval includes missing values."""
+    single: Bools
+    """Which intervals are a single value, or the missing one alone, shape (g,)."""
 
     @property
     def mean(self) -> float:
@@ -63,7 +65,7 @@ class Width:
         rows.
         """
         rows = int(self.sizes.sum())
-        return int(self.sizes[self.shares == 0].sum()) / rows if rows else 0.0
+        return int(self.sizes[self.single].sum()) / rows if rows else 0.0
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,8 @@ def _width(attribute: PublishedAttribute, boxes: pl.DataFrame, sizes: Ints) -> W
         else _line_places(low, high)
     )
     shares = (upto - below) / span if span else np.zeros(len(sizes))
-    return Width(attribute.name, shares, sizes, domain, bool(low.null_count()))
+    single = low.eq_missing(high).to_numpy()
+    return Width(attribute.name, shares, sizes, domain, bool(low.null_count()), single)
 
 
 def _line_places(low: pl.Series, high: pl.Series) -> tuple[Floats, Floats, float, str]:
