@@ -241,6 +241,15 @@ def test_what_cannot_be_pooled(given) -> None:
         px.pool(*given)
 
 
+@pytest.mark.parametrize("level", [0, 1, 1 - 2**-53])
+def test_a_level_that_no_interval_has(level) -> None:
+    """A level whose quantile is infinite is refused, as is one that a float has in the place of 1."""
+    with pytest.raises(px.PhalanxError, match="between 0 and 1"):
+        px.pool([2.0, 2.0], [4.0, 4.0], level=level)
+    low, high = px.pool([2.0, 2.0], [4.0, 4.0], level=1 - 2**-52).interval
+    assert np.isfinite([low, high]).all()
+
+
 def test_a_table_is_drawn_when_it_is_asked_for(drawn) -> None:
     """Of a thousand million tables the first ones come at once, the same as of three; what is wrong
     is refused before the first.

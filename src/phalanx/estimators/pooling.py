@@ -88,7 +88,7 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
             " tables; give two lists of equal length."
         )
     level = float(bounded(level, "level", 0, 1))
-    if not 0 < level < 1:
+    if level <= 0 or (1 + level) / 2 >= 1:
         raise ReleaseError(f"level = {level} is no share; give one between 0 and 1, such as 0.95.")
     mean, within = math.fsum(q) / m, math.fsum(u) / m
     between = math.fsum((x - mean) ** 2 for x in q) / (m - 1)
