@@ -284,6 +284,18 @@ def test_bins() -> None:
     assert Bins.of(few).code(pl.DataFrame({"n": [1.2, 3.0]}))["n"].tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("values", [[1e16, 1e17], [1e300, -1e300], [1.0, 2.0, 1e16]])
+def test_numbers_that_are_written_with_an_exponent_have_bins(values) -> None:
+    """A text such as 1e16 is a float's, too: each value has a bin of its own, and none is among the
+    values that the original has not.
+    """
+    table = pl.DataFrame({"x": values})
+    bins = Bins.of(table)
+    codes = bins.code(table)["x"]
+    assert len(set(codes)) == len(values)
+    assert codes.max() < bins.size("x") - 1
+
+
 def test_numbers_beyond_64_bits_have_bins() -> None:
     """A decimal of many digits, which a release shows as a float, is still the original's value;
     beyond all integers it is none of them, and missing stays missing.

@@ -85,7 +85,7 @@ def _texts(column: pl.Series, values: pl.Series) -> pl.Series:
     """Values as the original's texts; whole numbers that became floats on the way are whole
     again, also beyond 64 bits, which a decimal may hold.
     """
-    if column.dtype.is_float() and not values.str.contains(".", literal=True).any():
+    if column.dtype.is_float() and values.str.contains(r"^-?\d+$").all():
         whole = column.round().cast(pl.Int128, strict=False).cast(pl.String)
         return whole.fill_null(column.cast(pl.String))
     return column.cast(pl.String)
