@@ -14,6 +14,7 @@ import pytest
 import phalanx as px
 from phalanx.estimators.answering import ERROR
 from phalanx.estimators.answering import answer as asked_of
+from phalanx.estimators.answers import between
 from phalanx.estimators.conditions import All, Comparison, Either, Query, both
 from phalanx.estimators.models import Model
 from phalanx.estimators.sharing import Shared
@@ -316,3 +317,19 @@ def test_a_series_answers_from_all_its_releases(tmp_path) -> None:
     assert any(e.estimate != other.estimate for e, other in zip(found, alone, strict=True))
     with pytest.raises(px.PhalanxError, match="has 3 numbers"):
         series.estimate("count(*)", suppressed=[0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        (12345678901.5, "12,345,678,901 to 12,345,678,902"),
+        (-12345678901.5, "-12,345,678,902 to -12,345,678,901"),
+        (1.23456e-306, "1.234e-306 to 1.235e-306"),
+        (5e-324, "5e-324 to 5e-324"),
+        (0.1, "0.1 to 0.1"),
+        (999.99951, "999.9 to 1,000"),
+    ],
+)
+def test_bounds_are_shown_on_their_own_side(figure, text) -> None:
+    """The low one is never shown as more, nor the high one as less, and tiny ones are shown."""
+    assert between(figure, figure) == text

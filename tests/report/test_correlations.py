@@ -286,6 +286,16 @@ def test_intervals_count_by_their_low_end():
     assert np.isnan(found.phi2[found.names.index("sex"), found.names.index("age")])
 
 
+def test_numbers_that_no_float_tells_apart_are_one_interval():
+    """Beyond 2^53 whole numbers may be one float; they have one interval, and nothing warns."""
+    numbers = [2**60 + i for i in range(16)]
+    table = pl.DataFrame(
+        {"age": numbers, "sex": list("FM") * 8, "town": list("ab") * 8, "ill": list("xy") * 8}
+    )
+    found = Correlations.of(sliced(table, np.zeros(16, dtype=np.int64), COLUMNS["two"]))
+    assert np.isnan(found.phi2[found.names.index("age"), found.names.index("sex")])
+
+
 def test_of_very_many_attributes_the_first_are_shown_and_the_sensitive_one():
     """At most fifteen, in the order of the columns, and how many are left out."""
     draw = np.random.default_rng(8)

@@ -4,10 +4,10 @@ interval.
 """
 
 import html
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any, Final
 
 import polars as pl
 
@@ -15,6 +15,8 @@ from phalanx.errors import ReleaseError
 
 LEVEL = 0.95
 """How often a model's interval is to hold the truth, at least."""
+_DIGITS: Final = Context(prec=40)
+"""More than any float has that is no whole number, from its first to the fourth behind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +198,10 @@ def _outward(figure: float, sign: int) -> str:
     """Four digits at least, and all of a whole number, rounded down or up."""
     if figure == int(figure):
         return f"{int(figure):,}"
-    scale = 10.0 ** max(0, 3 - math.floor(math.log10(abs(figure))))
-    rounded = math.ceil(figure * scale) / scale if sign > 0 else math.floor(figure * scale) / scale
-    return f"{rounded:,.10g}"
+    number = Decimal(repr(float(figure)))
+    unit = Decimal(1).scaleb(min(0, number.adjusted() - 3))
+    rounded = number.quantize(unit, ROUND_CEILING if sign > 0 else ROUND_FLOOR, _DIGITS).normalize()
+    return f"{rounded:e}" if rounded and rounded.adjusted() < -4 else f"{rounded:,f}"
 
 
 def span(interval: Sequence[float] | None) -> str:

@@ -267,11 +267,13 @@ def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Ints:
 
 def _intervals(values: Floats) -> Ints:
     """For every number its interval, 0 .. BINS-1, of equal width between the least and the
-    greatest.
+    greatest; one interval where no float tells them apart.
     """
     scaled = np.ldexp(
         values, -int(np.frexp(np.abs(values).max())[1])
     )  # exact, and no difference overflows
     low, high = scaled.min(), scaled.max()
+    if low == high:
+        return np.zeros(len(scaled), dtype=np.int64)
     interval_of: Ints = np.floor((scaled - low) * BINS / (high - low)).astype(np.int64)
     return np.minimum(interval_of, BINS - 1)  # the greatest closes the last interval
