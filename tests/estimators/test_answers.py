@@ -3,6 +3,8 @@
 plain to read.
 """
 
+import datetime as dt
+import math
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -333,3 +335,40 @@ def test_a_series_answers_from_all_its_releases(tmp_path) -> None:
 def test_bounds_are_shown_on_their_own_side(figure, text) -> None:
     """The low one is never shown as more, nor the high one as less, and tiny ones are shown."""
     assert between(figure, figure) == text
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_kept_timestamps_are_compared_as_times(zone) -> None:
+    """Grouped by, each has its rows, also the hour that a zone has twice; a constant is a time of
+    the column's zone, a day its first moment, and what is no time is refused.
+    """
+    hours = [dt.datetime(2024, 10, 27, h, tzinfo=dt.UTC) for h in range(4)]
+    times = pl.Series("at", hours * 3).dt.convert_time_zone(zone or "UTC")
+    times = times if zone else times.dt.replace_time_zone(None)
+    table = pl.DataFrame({"age": [1, 2, 3] * 4, "at": times})
+    release = px.publish(table, px.Schema(quasi=["age"], keep=["at"]), px.Mondrian(k=2))
+    grouped = release.estimate("count(*) group by at").figures
+    assert [(f.low, f.high) for f in grouped] == [(3, 3)] * 4
+    first = times[0].replace(tzinfo=None)
+    for query, truth in (
+        (f"at = '{first}'", 3),
+        ("at < timestamp '2024-10-27 03:00'", 6 if zone else 9),
+        ("at < '2024-10-27'", 0),
+        ("at < '2024-10-28'", 12),
+        ("at like '2024-10-27%'", 12),
+    ):
+        counted = release.estimate(f"count(*) where {query}")
+        assert (counted.low, counted.high) == (truth, truth)
+    for wrong in ("5", "'noon'", "'2024-03-31 02:30'")[: 3 if zone else 2]:
+        with pytest.raises(px.PhalanxError, match="is a time and is compared"):
+            release.estimate(f"count(*) where at = {wrong}")
+
+
+def test_a_kept_infinity_is_a_value() -> None:
+    """It is counted, and no number is equal to it."""
+    numbers = [math.inf, -math.inf, 1.0, 1.7e308] * 2
+    table = pl.DataFrame({"age": [1, 2] * 4, "x": numbers})
+    release = px.publish(table, px.Schema(quasi=["age"], keep=["x"]), px.Mondrian(k=2))
+    grouped = release.estimate("count(*) group by x").figures
+    assert [(f.low, f.high) for f in grouped] == [(2, 2)] * 4
+    assert release.estimate("count(*) where x < 1e999").high == 6

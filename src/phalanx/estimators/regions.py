@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,9 @@ class Line:
             self.kind = "number"
         elif not dtypes and attribute.type == "numeric":
             self.kind = "whole"
+        self.moment = next((d for d in dtypes if isinstance(d, pl.Datetime)), None)
+        """The type of kept timestamps, which are texts in their order; None for all else."""
+        self.infinite = any(c.is_infinite().any() for c in columns if c.dtype.is_float())
 
     @property
     def continuous(self) -> bool:
@@ -108,8 +112,27 @@ class Line:
                 " more; ask by = or by IN."
             )
         if self.kind == "text":
-            return [str(v).lower() if isinstance(v, bool) else str(v) for v in test.values]
+            return [self._text(test.attribute, value) for value in test.values]
         return [key for value in test.values for key in self._constant(test, value)]
+
+    def _text(self, name: str, value: Any) -> str:
+        """A constant as the published texts are written; one without a zone is in the column's."""
+        if self.moment is None:
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        unit, zone = self.moment.time_unit, self.moment.time_zone
+        try:
+            moment = dt.datetime.fromisoformat(str(value))
+            if moment.tzinfo is not None and zone is not None:
+                moment = moment.astimezone(ZoneInfo(zone))
+            there = pl.Series([moment.replace(tzinfo=None)], dtype=pl.Datetime(unit))
+            text = there.dt.replace_time_zone(
+                zone, ambiguous="latest" if moment.fold else "earliest"
+            ).cast(pl.String)[0]
+        except (ValueError, OverflowError, pl.exceptions.PolarsError):
+            raise ReleaseError(
+                f"{name!r} is a time and is compared with {value!r}; write it as '2026-01-31 12:00'."
+            ) from None
+        return str(text)
 
     def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
         name = test.attribute
@@ -139,7 +162,7 @@ class Line:
             )
         least, greatest = _FAR[self.kind]
         if not least <= value <= greatest:
-            return []
+            return [value] if self.infinite and math.isinf(value) else []
         if self.kind == "number":
             return [float(value)]
         if value == int(value):
