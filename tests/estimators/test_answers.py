@@ -365,10 +365,13 @@ def test_kept_timestamps_are_compared_as_times(zone) -> None:
 
 
 def test_a_kept_infinity_is_a_value() -> None:
-    """It is counted, and no number is equal to it."""
+    """It is counted, no number is equal to it, and what it is added to is no figure."""
     numbers = [math.inf, -math.inf, 1.0, 1.7e308] * 2
     table = pl.DataFrame({"age": [1, 2] * 4, "x": numbers})
     release = px.publish(table, px.Schema(quasi=["age"], keep=["x"]), px.Mondrian(k=2))
     grouped = release.estimate("count(*) group by x").figures
     assert [(f.low, f.high) for f in grouped] == [(2, 2)] * 4
     assert release.estimate("count(*) where x < 1e999").high == 6
+    assert release.estimate("sum(x)").estimate is release.estimate("avg(x)").estimate is None
+    assert release.estimate("sum(x) where x < 5 and x > -5").estimate == 2
+    assert release.measure(table, seed=1)["marginals"].release == 0

@@ -19,7 +19,7 @@ from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, Query, both, comparisons
 from phalanx.estimators.expressions import read_expression
-from phalanx.estimators.models import Model
+from phalanx.estimators.models import Model, can_be_estimated
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
@@ -336,7 +336,7 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         point = (
             total / view.share if asked.aggregate == "sum" else total / rows if rows > 0 else None
         )
-    if point is not None and not math.isfinite(point):  # no float holds it
+    if point is not None and not can_be_estimated(view, asked.of, point, hard):
         point = None
     if point is not None and hard is not None and view.form != "recoded":
         point = min(max(point, hard[0]), hard[1])

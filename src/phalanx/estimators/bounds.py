@@ -265,6 +265,8 @@ class _Taken:
         values = self.values + shift
         taken = np.where(values < 0, self.may, self.must)
         used = taken > 0
+        if len(infinite := values[used][np.isinf(values[used])]):
+            return float(infinite.min())  # of both infinities nothing bounds the sum
         try:
             return math.fsum((values[used] * taken[used]).tolist())
         except (OverflowError, ValueError):  # near the largest number that a float holds

@@ -239,9 +239,9 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
         np.where(np.isfinite(least), least, greatest),
         np.where(np.isfinite(greatest), greatest, least),
     )
-    missing |= ~np.isfinite(least)  # no value is published: nothing says what it could be
-    least, greatest = np.where(missing, 0, least), np.where(missing, 0, greatest)
     point = (codes % 2 == 1) & ~missing
+    missing |= ~np.isfinite(least) & ~point  # no value is published: nothing says what it could be
+    least, greatest = (np.where(missing | point, 0, end) for end in (least, greatest))
     own = (
         points[np.clip(codes // 2, 0, max(len(points) - 1, 0))]
         if len(points)

@@ -12,6 +12,7 @@ Where an end of a box is a person's (``tight``), one row is taken to stand at ea
 others in between; ``ends=False`` leaves that out, as the papers do.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
@@ -267,6 +268,14 @@ class Model:
                 boxes.append(other.box(there, name))
                 counts.append(there.count)
         return maximized(Box.of_all(boxes), np.concatenate(counts), regions.measure, ends=self.ends)
+
+
+def can_be_estimated(
+    view: View, name: str | None, point: float, hard: tuple[float, float] | None
+) -> bool:
+    """Whether a figure is one: a float holds it, and no infinity may be among what it adds up."""
+    infinite = name is not None and hard is None and view.line(name).infinite
+    return math.isfinite(point) and not infinite
 
 
 def with_ends(box: Box, count: Ints, value: Floats, inner: Floats) -> Floats:

@@ -18,7 +18,7 @@ from phalanx.data.weights import half_units
 from phalanx.estimators.answers import Figures
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import Condition, Query
-from phalanx.estimators.models import Model
+from phalanx.estimators.models import Model, can_be_estimated
 
 _SLACK: Final = 1e-12
 """More than adding up can have changed, as a share of all that is added."""
@@ -110,7 +110,7 @@ def figures(
     else:
         hard, point = bounds.means(asked.of, asked.where), sums / rows if rows > 0 else None
     hard = hard if hard is not None and all(map(math.isfinite, hard)) else None
-    if point is not None and not math.isfinite(point):  # no float holds it
+    if point is not None and not can_be_estimated(bounds.view, asked.of, point, hard):
         point = None
     if point is not None and hard is not None:
         point = min(max(point, hard[0]), hard[1])

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.data.column import kind_of, typed
+from phalanx.data.column import kind_of, plain_float, typed
 from phalanx.data.schema import Type
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
@@ -167,9 +167,15 @@ def _chosen(table: pl.DataFrame, kinds: Mapping[str, Type], called: str) -> pl.D
             f"the {called} has no column {missing[0]!r}, which is published; give the table that"
             " the release was made of."
         )
-    return table.select(
-        typed(table[name], kind_of(table[name], kind, None)) for name, kind in kinds.items()
-    )
+    return table.select(_published(table[name], kind) for name, kind in kinds.items())
+
+
+def _published(values: pl.Series, kind: Type) -> pl.Series:
+    """The values of a column as they are published; of what is kept, infinite ones, too."""
+    kind = kind_of(values, kind, None)
+    if kind == "numeric" and values.dtype.is_float():
+        return plain_float(values.cast(pl.Float64))
+    return typed(values, kind)
 
 
 def _of_form(release: Release, view: View) -> list[Figure]:
