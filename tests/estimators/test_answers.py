@@ -4,6 +4,7 @@ plain to read.
 """
 
 import datetime as dt
+import json
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -371,6 +372,7 @@ def test_a_kept_infinity_is_a_value() -> None:
     release = px.publish(table, px.Schema(quasi=["age"], keep=["x"]), px.Mondrian(k=2))
     grouped = release.estimate("count(*) group by x").figures
     assert [(f.low, f.high) for f in grouped] == [(2, 2)] * 4
+    assert json.dumps(grouped[-1].to_json()["values"], allow_nan=False) == '{"x": "inf"}'
     assert release.estimate("count(*) where x < 1e999").high == 6
     assert release.estimate("sum(x)").estimate is release.estimate("avg(x)").estimate is None
     assert release.estimate("sum(x) where x < 5 and x > -5").estimate == 2

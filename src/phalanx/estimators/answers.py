@@ -4,6 +4,7 @@ interval.
 """
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -53,7 +54,7 @@ class Figures:
             "high": self.high,
             **pairs,
             "estimate": self.estimate,
-            "values": dict(self.values),
+            "values": {name: _in_json(value) for name, value in self.values.items()},
         }
 
 
@@ -167,6 +168,11 @@ class Estimate:
         )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table><caption>{html.escape(self.query)}</caption><tr>{header}</tr>{rows}</table>{notes}"
+
+
+def _in_json(value: Any) -> Any:
+    """A value of a group; as text where it is an infinity, which JSON does not have."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def shown(figure: float | None) -> str:
