@@ -68,6 +68,21 @@ def test_counts():
     assert (seen["x"].distinct, seen["x"].missing) == (1, 100)
 
 
+def test_timestamps_are_counted_by_their_day():
+    """A day of a timestamp is what is published, in the column's own zone: so many are told apart,
+    so many hide a value, and a column of the same days says the same.
+    """
+    start = dt.datetime(2024, 1, 1, 23, tzinfo=dt.UTC)
+    times = [start + dt.timedelta(days=i % 4, minutes=i % 50) for i in range(N)]
+    frame = pl.DataFrame({"age": [20 + i % 60 for i in range(N)], "seen": times, "again": times})
+    for zone, days in (("UTC", 4), ("Europe/Berlin", 4), ("Atlantic/Cape_Verde", 4)):
+        there = frame.with_columns(pl.col(pl.Datetime).dt.convert_time_zone(zone))
+        there = there.with_columns(again=pl.col("seen").dt.truncate("1h").dt.date())
+        seen = {c.name: c for c in profile(there)}
+        assert (seen["seen"].distinct, seen["seen"].largest_m) == (days, 4)
+        assert {seen["seen"].role, seen["again"].role} == {"quasi", "drop"}
+
+
 def test_the_proposal_is_a_plan_without_values():
     """What is proposed parses, has each column in one role, names counts, and holds no value of a
     row.

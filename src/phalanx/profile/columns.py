@@ -115,8 +115,8 @@ def words(name: str) -> set[str]:
 def counted(
     values: pl.Series, not_applicable: Sequence[str | int | float] | None = None
 ) -> ColumnProfile:
-    """The counts of a column; a date or number in its own order, all else as text; None where
-    nothing is said of values that are not applicable.
+    """The counts of a column; a date or number in its own order, a timestamp by its day, as it is
+    published, all else as text; None where nothing is said of values that are not applicable.
     """
     name, rows = values.name, len(values)
     if (seen := _of_sets(values)) is not None:
@@ -136,6 +136,8 @@ def counted(
     values = values.fill_nan(None) if values.dtype.is_float() else values
     if kind == "categorical":
         values = values.cast(pl.String)
+    if values.dtype == pl.Datetime:
+        values = values.dt.date()
     counts = values.alias("value").value_counts()
     missing = values.null_count()
     coded = _coded(counts, rows - missing) if values.dtype == pl.String else 0

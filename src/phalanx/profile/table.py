@@ -264,6 +264,7 @@ def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfi
     the first, and of two numbers the last: the other only widens all intervals.
     """
     several = [c for c in columns if c.role == "quasi" and _FEW_SAME * c.distinct <= c.rows]
+    frame = frame.with_columns(pl.col(pl.Datetime).dt.date())  # as they are counted
     again: dict[str, str] = {}
     for one, other in _compared(several, frame):
         if one.name not in again and other.name not in again:
