@@ -15,6 +15,8 @@ from phalanx.methods.mutual_cover.program import in_threads
 
 _BLOCK: Final = 16384
 """Rows are exchanged within about so many, which stand together as the table was cut."""
+_LARGE: Final = 500_000
+"""And in tables of so many rows within half of them: these have others near enough."""
 _GROUPS: Final = 2048
 """And within no more groups than about so many: which were compared takes the square of them."""
 
@@ -32,7 +34,8 @@ def exchanged(
     n, rows = len(group), as_rows(columns, distances)
     order, size = in_order(group), np.bincount(group)
     first = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
-    block = min(_BLOCK, max(1, _GROUPS * n // max(1, len(size))))
+    most = _BLOCK if n < _LARGE else _BLOCK // 2
+    block = min(most, max(1, _GROUPS * n // max(1, len(size))))
     ends = np.searchsorted(first, np.append(np.arange(0, n, block), n))
     blocks = np.unique(ends)
     of = group.copy()
