@@ -9,7 +9,9 @@ import phalanx as px
 from exploration.scene import people
 from phalanx.adversaries.base import wilson
 from phalanx.adversaries.registry import made
-from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured
+from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured, warm
+from phalanx.series.released import Release
+from phalanx.series.series import Series
 
 SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", drop=["note"])
 
@@ -68,3 +70,18 @@ def test_a_point_is_read_again_as_it_was() -> None:
     for section in ({"name": "anatomy", "l": 2}, {"name": "anatomy", "l": 9}):
         point = measured(3, section, SCHEMA, [people()])
         assert Point.of_json(json.loads(json.dumps(point.to_json()))) == point
+
+
+def test_a_few_rows_are_published_beforehand_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is timed of a point is its publication: to measure and to attack beforehand is left out."""
+    published, publish = [], Series.publish
+
+    def counted(series: Series, table: object) -> Release:
+        published.append(len(table))  # type: ignore[arg-type]
+        return publish(series, table)
+
+    monkeypatch.setattr(Series, "publish", counted)
+    for name in ("measure", "attack"):
+        monkeypatch.setattr(Release, name, lambda *_, name=name, **__: pytest.fail(name))
+    warm({"name": "mondrian", "k": 3}, SCHEMA, people(0, 400))
+    assert published == [300]

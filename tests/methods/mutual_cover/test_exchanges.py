@@ -75,7 +75,7 @@ def tables(draw: st.DrawFn) -> tuple[Rows, list[str], naive.Groups, Asked]:
     """Rows in groups, and what these must keep; all rows are among the nearest."""
     d = draw(st.integers(1, 3))
     row = st.tuples(*(st.integers(0, draw(st.sampled_from([1, 3, 20]))) for _ in range(d)))
-    rows = draw(st.lists(row, min_size=4, max_size=kernel.NEAREST))
+    rows = draw(st.lists(row, min_size=4, max_size=kernel.NEAREST + 1))
     kinds = draw(st.lists(st.sampled_from(["line", "equal"]), min_size=d, max_size=d))
     least = draw(st.integers(1, len(rows) // 2))
     many = draw(st.integers(2, max(2, len(rows) // least)))
@@ -186,12 +186,21 @@ def test_of_many_rows_the_first_of_the_nearest_are_found(data):
         assert near[i].tolist() == [*expected, *[-1] * (most - len(expected))]
 
 
-@pytest.mark.parametrize(("cores", "size"), [(1, "_BLOCK"), (2, "_BLOCK"), (1, "_GROUPS")])
-def test_rows_are_exchanged_within_blocks_whatever_the_threads(monkeypatch, cores, size):
-    """No row leaves the groups of its block, of so many rows or groups, and threads have no
-    influence.
+@pytest.mark.parametrize(
+    ("cores", "sizes"),
+    [
+        (1, {"_BLOCK": 40}),
+        (2, {"_BLOCK": 40}),
+        (1, {"_GROUPS": 8}),
+        (1, {"_BLOCK": 80, "_LARGE": 200}),
+    ],
+)
+def test_rows_are_exchanged_within_blocks_whatever_the_threads(monkeypatch, cores, sizes):
+    """No row leaves the groups of its block, of so many rows or groups, or half as many rows of a
+    large table; and threads have no influence.
     """
-    monkeypatch.setattr(exchanges, size, {"_BLOCK": 40, "_GROUPS": 8}[size])
+    for name, size in sizes.items():
+        monkeypatch.setattr(exchanges, name, size)
     monkeypatch.setattr(program, "_ALONE", 1)
     monkeypatch.setattr(program, "threads", lambda: cores)
     rng = np.random.default_rng(5)
