@@ -107,6 +107,33 @@ def test_it_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
     assert not (tmp_path / "kernels").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [("cache_dir: there", ""), ("cache_dir: there", "import numba"), ("cache_dir: [", "")],
+)
+def test_no_file_of_the_working_folder_is_heeded(tmp_path: Path, text: str, before: str) -> None:
+    """Numba would look for code where a file of that folder says, which may have come with a
+    release, and would stop at one that it cannot read; also where it was loaded before. Others may
+    read YAML afterwards.
+    """
+    (tmp_path / ".numba_config.yaml").write_text(text)
+    script = (
+        f"{before}\nimport numpy as np; from phalanx.kernels import picking\n"
+        "import yaml; print(yaml.safe_load('1'), picking.pick(3, np.ones(4, np.int64), 0)[0] < 3)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "1 True\n", "")
+    assert [path.name for path in tmp_path.iterdir()] == [".numba_config.yaml"]
+
+
 def test_a_locked_installation(tmp_path: Path) -> None:
     """In a process of its own, from a source that may not be written and without a home: a kernel
     runs, nothing is left, and it is said once.

@@ -3,18 +3,21 @@
 in a private temporary folder.
 
 numba loads what it finds there as code, so that no folder is used that another user may write to;
-where there is none at all, importing numba's kernels would end in an error of its own.
+where there is none at all, importing numba's kernels would end in an error of its own. And numba
+is told where by the environment alone: it would also read a file of the folder that a process was
+started in, which may be one that a release came in.
 """
 
 import atexit
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from phalanx.errors import PhalanxError
 
@@ -24,6 +27,7 @@ the source, too.
 """
 _TEMPORARY: Final = "phalanx-kernels-"
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
+_LOCATORS: Final = "NUMBA_CACHE_LOCATOR_CLASSES"
 _HERE: Final = "__pycache__"
 
 
@@ -126,7 +130,27 @@ def _copy(folder: Path) -> None:
             shutil.copy(compiled, target / compiled.name)
 
 
+def _without_its_file() -> Any:
+    """Numba's settings, loaded without the file of the working folder that it would read."""
+    hidden = "yaml"  # what numba reads it by; without that it warns, and goes on
+    loaded = sys.modules.get(hidden)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sys.modules[hidden] = None  # type: ignore[assignment]
+        try:
+            from numba.core import config
+        finally:
+            del sys.modules[hidden]
+            if loaded is not None:
+                sys.modules[hidden] = loaded
+    config._config_fname = os.devnull  # noqa: SLF001 - before it compiles, numba looks for the file again
+    return config
+
+
+_settings: Final = _without_its_file()
 PLACE: Final = choose()
 """The folder of this process."""
 KEPT: Final = not PLACE.name.startswith(_TEMPORARY)
 """Whether it outlives the process."""
+_settings.CACHE_DIR = os.environ.get(_VARIABLE, "")
+_settings.CACHE_LOCATOR_CLASSES = os.environ.get(_LOCATORS, "")
