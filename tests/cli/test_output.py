@@ -5,6 +5,7 @@ line.
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -146,3 +147,40 @@ def test_what_is_done_is_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch, 
     with output.counting("tables", quiet=quiet) as progress:
         progress(3, 7)
     assert ("tables" in terminal.getvalue() and "3/7" in terminal.getvalue()) is not quiet
+
+
+HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt"
+SHOWN = r"flu\x1b[2J\rholds\nholds \x9b2J \u202etxt"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda: output.show_table(HOSTILE, [HOSTILE], [[HOSTILE], [HOSTILE]]),
+        lambda: output.show_text(HOSTILE),
+        lambda: output.complain(HOSTILE, as_json=False),
+    ],
+    ids=["table", "text", "complaint"],
+)
+def test_a_terminal_obeys_no_value(write, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and values of a release that a stranger made clear no terminal, and add no line that
+    looks like ours.
+    """
+    write()
+    written = "".join(capsys.readouterr())
+    assert written.count(SHOWN) == written.count("flu") == len(written.splitlines())
+    assert written.replace("\n", "").isprintable()
+
+
+def test_a_terminal_obeys_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says the same to who reads it as JSON."""
+    output.show_json({HOSTILE: "käse"})
+    output.complain(HOSTILE, as_json=True)
+    written = capsys.readouterr().out
+    assert written.replace("\n", "").isprintable()
+    first, brace, second = written.rpartition("{")
+    assert (json.loads(first), json.loads(brace + second)) == (
+        {HOSTILE: "käse"},
+        {"error": HOSTILE},
+    )
+    assert "käse" in written

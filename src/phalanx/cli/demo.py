@@ -37,8 +37,9 @@ def demo(
         return
     show_text(
         f"{outcome.rows:,} person-years of {outcome.persons:,} persons, {len(RELEASES)} yearly"
-        f" releases; sensitive: years of schooling; {outcome.seconds:.0f} seconds\n"
+        f" releases; sensitive: years of schooling; {outcome.seconds:.0f} seconds"
     )
+    show_text("")
     show_table(
         "Persons exposed by intersecting the releases",
         [
@@ -64,7 +65,8 @@ def demo(
         ],
         right=(1, 2, 3, 4, 5),
     )
-    show_text("\nby box: to an adversary who knows each person's age, sex, children, income, …")
+    show_text("")
+    show_text("by box: to an adversary who knows each person's age, sex, children, income, …")
     show_text("at worst: to an adversary who knows which group each person was published in")
     show_text(
         "interval width: what is lost, on average, of the width of all values of an attribute"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table, show_text
+from phalanx.cli.output import JSON, show_json, show_table, show_text, visible
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.profile.use import QUESTIONS, Changes, Receiver, Use
 
@@ -183,7 +183,7 @@ def _is_public(profiles: "Sequence[ColumnProfile]") -> Sequence[str]:
         if p.role == "sensitive" and p.perhaps_not_applicable:
             values = ", ".join(map(repr, p.perhaps_not_applicable))
             typer.echo(
-                f"\n{p.inapplicable} rows of {p.name} say {values}, which looks like 'none'."
+                f"\n{p.inapplicable} rows of {visible(p.name)} say {values}, which looks like 'none'."
             )
             if typer.confirm("  May anyone know who they are, as children have no income?"):
                 return p.perhaps_not_applicable

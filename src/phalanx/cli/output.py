@@ -6,6 +6,7 @@ standard error.
 import json
 import logging
 import os
+import re
 import sys
 import warnings
 from collections import Counter
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 _FIGURE = 24  # a digest is longer, and its beginning says enough
 _NOTE = 30  # columns below which a note is not worth a column
 _WIDE = 240  # the width of a file or a pipe
+_ORDERS = "\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""Beside those that JSON writes as escapes: characters that a terminal obeys instead of showing them,
+and those that break lines and turn the direction of what follows.
+"""
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
@@ -60,19 +65,35 @@ def say_warnings() -> None:
     warnings.showwarning = show
 
 
+def visible(text: str) -> str:
+    r"""A text in which whatever a terminal would obey stands as an escape: names and values may be
+    those of a table that a stranger made.
+
+    >>> visible("flu\x1b[2J")
+    'flu\\x1b[2J'
+    """
+    return re.sub(f"[\x00-\x1f{_ORDERS}]", lambda it: repr(it[0])[1:-1], text)
+
+
+def _json(keys: Mapping[str, Any], indent: int | None = None) -> str:
+    """The same of JSON, which says so itself of all that is not among ``_ORDERS``."""
+    text = json.dumps(keys, ensure_ascii=False, indent=indent, default=str)
+    return re.sub(f"[{_ORDERS}]", lambda it: f"\\u{ord(it[0]):04x}", text)
+
+
 def complain(sentence: str, *, as_json: bool) -> None:
     """One sentence about what is wrong, on standard error; as JSON, ``{"error": …}``, on standard
     output.
     """
     if as_json:
-        sys.stdout.write(json.dumps({"error": sentence}, ensure_ascii=False) + "\n")
+        sys.stdout.write(_json({"error": sentence}) + "\n")
     else:
-        sys.stderr.write(f"phalanx: {sentence}\n")
+        sys.stderr.write(f"phalanx: {visible(sentence)}\n")
 
 
 def show_json(keys: Mapping[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(keys, ensure_ascii=False, indent=1, default=str) + "\n")
+    sys.stdout.write(_json(keys, indent=1) + "\n")
 
 
 def show_table(
@@ -85,7 +106,8 @@ def show_table(
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    cells = [[str(cell) for cell in row] for row in rows]
+    header = [visible(name) for name in header]
+    cells = [[visible(str(cell)) for cell in row] for row in rows]
     console = _console()
     widths = _widths(list(zip(header, *cells, strict=True)), console.width)
     for i, name in enumerate(header):
@@ -105,7 +127,7 @@ def show_text(text: str) -> None:
     """
     from rich.text import Text
 
-    _console().print(Text(text), soft_wrap=not sys.stdout.isatty())
+    _console().print(Text(visible(text)), soft_wrap=not sys.stdout.isatty())
 
 
 def _console() -> "Console":

@@ -56,7 +56,8 @@ def everything(
                 [[attack.adversary, attack.sentence] for attack in answer.played],
             )
         else:
-            show_text(f"{title}\nNOT ASKED: no adversary was played, so that nothing is known.")
+            show_text(title)
+            show_text("NOT ASKED: no adversary was played, so that nothing is known.")
     show_text("")
     rows = [[name, why] for answer in answers for name, why in answer.not_played.items()]
     show_table("Not played", ["adversary", "because"], rows)

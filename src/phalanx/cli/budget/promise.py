@@ -137,8 +137,9 @@ def _published(promise: Promise, cell: int) -> float:
 def _show_together(costs: Sequence[Together]) -> None:
     added = [cost.to_json() for cost in costs]
     epsilon, delta = (max(each[name] for each in added) for name in ("epsilon", "delta"))
+    show_text("")
     show_table(
-        f"\n{costs[0].releases} releases, each of a fresh sample: by addition epsilon"
+        f"{costs[0].releases} releases, each of a fresh sample: by addition epsilon"
         f" {at_most(epsilon)} at delta {at_most(delta)}; composed:",
         [
             "accounting",

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from phalanx.accounting import solve
-from phalanx.cli.output import show_json, show_table
+from phalanx.cli.output import show_json, show_table, show_text
 from phalanx.errors import PlanError
 from phalanx.exact import at_least
 
@@ -23,7 +23,7 @@ def show_table_of_k(beta: str | None, epsilon_scheme: str, *, json: bool) -> Non
     if json:
         show_json({"table": cells})
         return
-    for way, title in (("theorem", "k by the theorem"), ("tight", "\nk by tight accounting")):
+    for way, title in (("theorem", "k by the theorem"), ("tight", "k by tight accounting")):
         rows = []
         for epsilon, of_epsilon in groupby(cells, key=itemgetter("epsilon")):
             line = list(of_epsilon)
@@ -34,6 +34,8 @@ def show_table_of_k(beta: str | None, epsilon_scheme: str, *, json: bool) -> Non
                     *("none" if cell[f"k_{way}"] is None else cell[f"k_{way}"] for cell in line),
                 ]
             )
+        if way == "tight":
+            show_text("")
         show_table(
             title,
             ["epsilon", "beta", *(f"delta {delta}" for delta in DELTAS)],
