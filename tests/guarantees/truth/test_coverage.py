@@ -83,3 +83,20 @@ def test_one_person_too_many_outside_is_told(more: int) -> None:
     verdict = coverage.check(release, microdata, hides_values=False)
     said = "1 person(s) of the original table fit no group, and 0 can be suppressed"
     assert (said in verdict.note) == (more == 0)
+
+
+def test_values_are_counted_group_by_group() -> None:
+    """Two groups show a and b each; in the table one has both a, and the other both b, so that each
+    value stands as often as there, and each person fits their group.
+    """
+    people = pl.DataFrame({"who": range(4), "age": [20, 21, 40, 41], "ill": ["a", "b", "a", "b"]})
+    release = px.publish(people, SCHEMA, px.Mondrian(k=2, l=2))
+    exchanged = people.with_columns(ill=pl.Series(["a", "a", "b", "b"]))
+    verdicts = [
+        coverage.check(release, Microdata.encode(table, SCHEMA), hides_values=False)
+        for table in (people, exchanged)
+    ]
+    assert [each.worst for each in verdicts] == [0, 1]
+    assert verdicts[1].note == (
+        "2 row(s) fit no person in the original table, and are not counted as counterfeits"
+    )
