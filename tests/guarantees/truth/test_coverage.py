@@ -100,3 +100,37 @@ def test_values_are_counted_group_by_group() -> None:
     assert verdicts[1].note == (
         "2 row(s) fit no person in the original table, and are not counted as counterfeits"
     )
+
+
+def test_only_who_is_with_a_row_without_a_value_fits_any() -> None:
+    """Where values may be suppressed, a person of another value fits the group that has a row
+    without one, and not the one beside it.
+    """
+    schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill", missing="value")
+    ages = [30, 40, 60, 70]
+    people = pl.DataFrame({"who": range(4), "age": ages, "ill": [None, "a", "b", "c"]})
+    release = px.publish(people, schema, px.Mondrian(k=2, l=2))
+    for ills, faults in ((["z", "a", "b", "c"], 0), ([None, "a", "z", "c"], 4)):
+        table = people.with_columns(ill=pl.Series(ills))
+        verdict = coverage.check(release, Microdata.encode(table, schema), hides_values=True)
+        assert verdict.worst == faults, verdict.note
+
+
+def test_a_column_shows_no_value_more_often_than_the_table_has_it() -> None:
+    """One of two rows of a bucket that say 40 says 30 instead: each person still finds their own
+    values there.
+    """
+    people = pl.DataFrame({"who": range(4), "age": [30, 40, 40, 50], "ill": list("abab")})
+    schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill")
+    release = px.publish(people, schema, px.Slicing(l=2, columns=[["age"], ["ill"]]))
+    microdata = Microdata.encode(people, schema)
+    assert coverage.check(release, microdata, hides_values=False).holds
+    (rows,) = release.form.given
+    place = rows["age"].to_list().index(40)
+    changed = rows.with_columns(
+        age=pl.when(pl.int_range(pl.len()) == place).then(30).otherwise(pl.col("age"))
+    )
+    other = replace(release, form=replace(release.form, given=(changed,)))
+    verdict = coverage.check(other, microdata, hides_values=False)
+    assert verdict.worst == 1
+    assert verdict.note == "1 published value(s) of 'age' are of no person in the original table"
