@@ -5,6 +5,7 @@ from datetime import date
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from naive.guarantees import in_interval
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.views.boxes import candidate_sets
+from phalanx.guarantees.views.boxes import candidate_sets, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -81,3 +82,21 @@ def test_boxes_of_every_type(rows, widened):
         }
         assert {value for v, value in enumerate(values) if int(sets[i, 0]) >> v & 1} == expected
         assert known["ill"] in expected
+
+
+@pytest.mark.parametrize("who", range(4))
+def test_who_is_outside_is_seen_in_every_group(who):
+    """One of four persons in two groups is of another age than their box holds, and an end of it is
+    of no person any more: in the first group, and in the last one.
+    """
+    schema = Schema(quasi=["age"], sensitive="ill")
+    ages = [20, 22, 40, 42]
+    people = Microdata.encode(pl.DataFrame({"age": ages, "ill": [*"abab"]}), schema)
+    at = np.array([0, 0, 1, 1])
+    stream = Randomness.seeded(1).stream("test")
+    form, place = generalize(people, np.arange(4), at, stream)
+    ages[who] = 30
+    other = Microdata.encode(pl.DataFrame({"age": ages, "ill": [*"abab"]}), schema)
+    rows = np.argsort(place[at], kind="stable")
+    for table, faults in ((people, (0, 0)), (other, (1, 1))):
+        assert unfitting(table, ends_of(table, form), rows, place[at][rows] - 1) == faults
