@@ -13,6 +13,7 @@ PhalanxError
 └── ExtraError       what was asked for needs a package that the core does not bring
 """
 
+import contextlib
 import difflib
 import errno
 import os
@@ -216,6 +217,22 @@ def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
                 f"{what} has a path that is too long for a file or holds a NUL; give another."
             ) from None
     return Path(given)
+
+
+def place_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
+    """The path to write to that is given, as by :func:`path_of`; an error of ours also where it is in
+    the folder of a release, which is handed out whole, and holds what its manifest names alone.
+    """
+    path = path_of(given, what, refusal)
+    real = Path(os.path.realpath(path))
+    for folder in (real, *real.parents):
+        with contextlib.suppress(OSError), (folder / "release.json").open("rb") as manifest:
+            if b'"format": "phalanx-release-' in manifest.read(64):
+                raise refusal(
+                    f"{path} is in the folder of a release, which holds what its manifest names and"
+                    " nothing else; choose a place outside it."
+                )
+    return path
 
 
 def kind_of(thing: Any) -> str:

@@ -90,6 +90,30 @@ def test_what_publish_refuses_check_refuses(plan: Path) -> None:
     assert str(checked.value) == str(published.value)
 
 
+def test_a_folder_that_must_not_be_written_is_no_surprise_later(
+    plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system would refuse, the sentence says so, as that of publish does."""
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(px.PhalanxError, match=r"out cannot be written \(permission denied\)"):
+        px.Plan.read(plan).check()
+
+
+@pytest.mark.parametrize("to", ["t.csv", "t.csv/out"])
+def test_a_folder_that_cannot_be_made_is_no_surprise_later(plan: Path, to: str) -> None:
+    """Where the folder of the releases would be, there is a file, or above it: the same sentence,
+    and nothing is made.
+    """
+    plan.write_text(plan.read_text().replace('to = "out"', f'to = "{to}"'))
+    before = everything(plan.parent)
+    with pytest.raises(px.PhalanxError, match="cannot be written") as checked:
+        px.Plan.read(plan).check()
+    assert everything(plan.parent) == before
+    with pytest.raises(px.PhalanxError) as published:
+        px.Plan.read(plan).publish()
+    assert str(checked.value) == str(published.value)
+
+
 SAMPLED = PLAN.format(
     more="[schema.hierarchies]\nage = { bands = [10] }",
     method=(

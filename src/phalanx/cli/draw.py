@@ -34,14 +34,14 @@ def draw(
 
     JSON keys: folder, tables, rows.
     """
-    from phalanx.errors import ReleaseError
+    from phalanx.errors import ReleaseError, place_of
     from phalanx.estimators.draws import drawing
     from phalanx.release.folder import FORMATS, encode
     from phalanx.series.released import Release
 
     if format not in FORMATS:
         raise ReleaseError(f"--format {format} is not known; use csv or parquet.")
-    if to.exists():
+    if place_of(to, "the new folder", ReleaseError).exists():
         raise ReleaseError(
             f"{to} exists, and drawn tables are not mixed with others; name a new folder."
         )

@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.data.persons import PersonKey
 from phalanx.data.sources.databases import sqlite_path
-from phalanx.errors import LedgerError, path_of
+from phalanx.errors import LedgerError, path_of, place_of
 from phalanx.ledger.committing import CARRIED, check_goes_on, check_marked, commit
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
@@ -474,7 +474,7 @@ class Ledger:
             And no file, where there is no such series, it was moved already, or the file exists or
             cannot be written.
         """
-        where = path_of(to, "the file of the series", LedgerError)
+        where = place_of(to, "the file of the series", LedgerError)
         return export_series(self._rows, series, where, copy=copy)
 
     def backup(self, to: str | Path) -> list[SeriesFile]:
@@ -496,7 +496,7 @@ class Ledger:
         LedgerError
             Where the folder exists or cannot be written.
         """
-        where = path_of(to, "the folder of the backup", LedgerError)
+        where = place_of(to, "the folder of the backup", LedgerError)
         return backup(self._rows, [s.name for s in self.series() if not s.moved], where)
 
     def import_series(

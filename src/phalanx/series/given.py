@@ -3,13 +3,14 @@
 schema, a method or formats.
 """
 
+import contextlib
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from phalanx.data.schema import Schema
-from phalanx.errors import MethodError, PlanError, SchemaError, kind_of, shortened
+from phalanx.errors import MethodError, PlanError, ReleaseError, SchemaError, kind_of, shortened
 from phalanx.exact import whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
@@ -80,3 +81,14 @@ def remedy(error: OSError) -> str:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "let a process open more files (ulimit -n)"
     return "make room or choose another folder"
+
+
+@contextlib.contextmanager
+def writing(to: Path) -> Iterator[None]:
+    """ReleaseError where the folder for releases cannot be written, with what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        raise ReleaseError(
+            f"{to} cannot be written ({reason(error)}); nothing was published, so {remedy(error)}."
+        ) from None

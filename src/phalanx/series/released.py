@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.sources.frames import like
-from phalanx.errors import PhalanxError, ReleaseError, path_of
+from phalanx.errors import PhalanxError, ReleaseError, path_of, place_of
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
@@ -340,6 +340,7 @@ class Release(folder.Release):
             raise ReleaseError(
                 f"{final} exists, and a release is never written over another; choose another name."
             )
+        place_of(final, "the new folder", ReleaseError)
         try:
             staging.make_room(final.parent)
             with staging.Folder.new(final.parent, final.name) as room, self.on_disk() as read:
@@ -390,7 +391,7 @@ class Release(folder.Release):
         from phalanx.report import AUDIENCES, write_report
         from phalanx.series.bounds import questions
 
-        target = path_of(path, "the page's file", ReleaseError)
+        target = place_of(path, "the page's file", ReleaseError)
         if audience not in AUDIENCES:
             raise ReleaseError(f"a page is for {' or '.join(AUDIENCES)}, and not {audience!r}.")
         checks = self._checks_for(audience)

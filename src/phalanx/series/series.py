@@ -31,7 +31,7 @@ from phalanx.errors import (
     SourceError,
     fault,
     kind_of,
-    path_of,
+    place_of,
 )
 from phalanx.exact import is_list
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -42,7 +42,7 @@ from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
-from phalanx.series.given import Progress, check_parts, reason, remedy
+from phalanx.series.given import Progress, check_parts, reason, writing
 from phalanx.series.once import as_release
 from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
@@ -152,7 +152,7 @@ class Series:
                 " name the identifier column in the schema."
             )
         self.name = name
-        to = path_of(to, "the folder for releases", SchemaError)
+        to = place_of(to, "the folder for releases", SchemaError)
         if not isinstance(ledger, str | Path | None):
             raise LedgerError(f"the ledger is {kind_of(ledger)}; give its url, or its file's path.")
         place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
@@ -237,7 +237,7 @@ class Series:
         began = time.perf_counter()
         read = [self._read(table, registry)]
         listed = None if registry is None else self._registry(registry)
-        try:
+        with writing(self._is.to):
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
                 try:
@@ -248,11 +248,6 @@ class Series:
                             self._is.to, self.name, lambda: ledger.releases(self.name, marked=True)
                         )
                     raise
-        except OSError as error:
-            raise ReleaseError(
-                f"{self._is.to} cannot be written ({reason(error)}); nothing was published, so"
-                f" {remedy(error)}."
-            ) from None
 
     def attack(self, adversary: "Adversary", *, originals: Sequence[Any] = ()) -> "Attack":
         """What an adversary concludes from all releases together, with the ledger as evidence.
@@ -469,6 +464,8 @@ class Series:
         began = time.perf_counter()
         frame = self._read(table, registry)
         listed = None if registry is None else self._registry(registry)
+        with writing(self._is.to):
+            staging.check_room(self._is.to)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
             url = (
                 self._is.ledger

@@ -9,6 +9,7 @@ holds a lock on its folder, so that no process mends what is not broken.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -81,6 +82,17 @@ def make_room(to: Path) -> None:
         make_room(to.parent)
         to.mkdir(mode=0o775, exist_ok=True)
         _flush(to.parent)
+
+
+def check_room(to: Path) -> None:
+    """OSError, as :func:`make_room` and what follows it give it, where no folder can be there, or
+    none that may be written to; nothing is made.
+    """
+    above = next(path for path in (to, *to.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), above)
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), above)
 
 
 def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
