@@ -68,6 +68,11 @@ def test_two_releases_and_their_ledger(clinic) -> None:
         (1, 11),
         (2, 11),
     ]
+    text = clinic("series", "show", "clinic", "--ledger", "clinic.db").out
+    assert [line.split() for line in text.splitlines() if "clinic-" in line] == [
+        [*map(str, (r["number"], r["day"], r["rows"], r["groups"], r["counterfeits"], 0)), r["digest"][:12], f"clinic-{r['number']}"]
+        for r in shown["releases"]
+    ]  # fmt: skip
 
 
 def test_verify_takes_everything_into_account(clinic) -> None:
@@ -455,8 +460,9 @@ def test_what_a_private_series_has_spent(
         line.split()
         for line in call("series", "show", "private", "--ledger", "private.db").out.splitlines()
     ]
-    assert ["number", "rows", "images", "epsilon", "spent", "delta", "spent", "folder"] in lines
-    assert [line[3:] for line in lines if line[:1] == ["2"]] == [["2", "2e-6", "private-2"]]
+    head = "number day rows images epsilon spent delta spent digest folder"
+    assert head.split() in lines
+    assert [line[4:6] for line in lines if line[:1] == ["2"]] == [["2", "2e-6"]]
     (other,) = json.loads(call("series", "show", "other", "--ledger", "other.db", "--json").out)[
         "releases"
     ]

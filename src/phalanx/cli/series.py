@@ -114,15 +114,22 @@ def show(
         )
     counts = _spent if any(e["spent"] for e in releases) else _counted
     wave = ["wave"] if any(e["wave"] is not None for e in releases) else []
-    header = ["number", *wave, *counts({}), "folder"]
+    header = ["number", *wave, "day", *counts({}), "digest", "folder"]
     show_table(
         f"Releases of {name}",
         header,
         [
-            [e["number"], *(e[w] for w in wave), *counts(e).values(), Path(e["release"]).name]
+            [
+                e["number"],
+                *(e[w] for w in wave),
+                e["day"],
+                *counts(e).values(),
+                e["digest"][:12],
+                Path(e["release"]).name,
+            ]
             for e in releases
         ],
-        right=range(len(header) - 1),
+        right=range(len(header) - 2),
     )
     for each in reconciliations:
         entered = (
