@@ -5,6 +5,8 @@ import json
 import re
 from pathlib import Path
 
+from cli.test_keys import help_of, named
+
 HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "explore.md"
 LAST = "who,age,zip,ill\n" + "".join(
     f"q{i},{20 + i % 9},{10000 + i * 41 % 9},{'abcd'[i % 4]}\n" for i in range(60)
@@ -34,6 +36,8 @@ def test_it_says_on_what_it_ran_and_shows_every_point(ward) -> None:
     table = HOW_TO.read_text(encoding="utf-8").split("## `--json`")[1]
     cells = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
     assert list(stated) == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
+    of_help, of_each = named(help_of("explore"))
+    assert of_help == list(stated) and of_each["points"] == list(stated["points"][0])
     assert stated["resumed"] == 3
     of_points = re.search(r"each with (.*?), `risks` \(each (.*?)\), (.*?) \|", table)
     inner = [re.findall(r"`([^`]+)`", part) for part in of_points.groups()]

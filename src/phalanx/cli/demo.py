@@ -22,9 +22,9 @@ def demo(
     """Publish five years of a German health panel three times, attack each series, and verify it
     from its files.
 
-    Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box,
-    exposed_by_person, persons, counterfeits, suppressed_rows, loss, verified, seconds), report, picture,
-    seconds.
+    Needs the extra: pip install 'phalanx[demo]'. JSON keys: rows, persons, methods (each method, persons,
+    exposed_by_box, exposed_by_person, counterfeits, suppressed_rows, loss, verified, seconds), report,
+    picture, seconds.
     """
     from phalanx.demo import RELEASES, WAYS, run
 

@@ -89,7 +89,8 @@ def init(
 
     On a terminal it asks what --changes, --looks-original, --for and --not-applicable do not say. Nothing is
     published. Read the plan before you publish: a role that is guessed wrong is a
-    promise about the wrong thing.
+    promise about the wrong thing. JSON keys: plan, columns (the profile of each), correlation (attributes,
+    phi2, columns; null where it is left out).
     """
     from phalanx.data.sources.source import csv_dialect, read_source
     from phalanx.profile.choice import likely_changes
