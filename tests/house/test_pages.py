@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How-to pages name what there is: every option of a command, every key of a method, and no other."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+
+from house.test_docs import METHODS, PROJECT
+from phalanx.adversaries.registry import KNOWN
+from phalanx.cli import app
+
+PAGES = {
+    page.stem: page.read_text(encoding="utf-8")
+    for page in (Path(__file__).resolve().parents[2] / "docs" / "how-to").glob("*.md")
+}
+EVERYWHERE = {"--help", "--json", "--quiet"}
+"""Options of all commands, which need no page."""
+
+
+def options(commands: Iterable[typer.core.TyperCommand]) -> set[str]:
+    """The options of some commands together."""
+    return {
+        option
+        for command in commands
+        for parameter in command.get_params(typer.Context(command))
+        for option in (*parameter.opts, *parameter.secondary_opts)
+        if option.startswith("--")
+    } - EVERYWHERE
+
+
+def of_each_page() -> dict[str, set[str]]:
+    """The options that the page of each command is about; of `attack`, those of all adversaries."""
+    found = {}
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        below = list(getattr(command, "commands", {}).values())
+        if name == "attack":
+            context = typer.Context(command)
+            below = [command.resolve_command(context, [each])[1] for each in ("all", *KNOWN)]
+        found[name] = options(below or [command])
+    return found
+
+
+def named(text: str) -> set[str]:
+    """The options that a page names."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+
+
+def unnamed(of_each: Mapping[str, set[str]], pages: Mapping[str, str]) -> dict[str, set[str]]:
+    """By command, the options that its page lacks."""
+    return {name: lacks for name, asked in of_each.items() if (lacks := asked - named(pages[name]))}
+
+
+def test_every_option_is_on_its_page() -> None:
+    """The page of a command names each of its options."""
+    assert unnamed(of_each_page(), PAGES) == {}
+
+
+def test_every_option_of_a_page_is_there() -> None:
+    """No page names an option that no command has."""
+    known = set().union(*of_each_page().values()) | EVERYWHERE
+    assert {name: more for name, text in PAGES.items() if (more := named(text) - known)} == {}
+
+
+def test_an_option_that_is_missing_is_seen() -> None:
+    """Also where a longer one, or one that only looks like it, is there."""
+    asked = {"x": {"--to", "--k"}}
+    assert unnamed(asked, {"x": "`--top` and `a--to`, `--k`"}) == {"x": {"--to"}}
+
+
+def keys(text: str, method: str) -> set[str]:
+    """The keys in the table that a page has for a method."""
+    part = text.split(f"\n## The plan's `[method]` for {method}\n")[1].split("\n#", maxsplit=1)[0]
+    cells = re.findall(r"^\| (`.*?) \|", part, flags=re.MULTILINE)
+    return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_key_of_a_method_is_in_its_table(method: str) -> None:
+    """The page of publish has all keys of a plan's method, and none that there is not."""
+    module, _, name = PROJECT["entry-points"]["phalanx.methods"][method].partition(":")
+    there = {field.name for field in fields(getattr(import_module(module), name))}
+    assert keys(PAGES["publish"], method) == there
