@@ -264,6 +264,17 @@ def test_a_missing_plan_names_its_neighbour(tmp_path):
         Plan.read(tmp_path / "nowhere" / "x.toml")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.CSV", "t.parquet", "t.csv.gz"])
+def test_a_table_is_no_plan(tmp_path, name):
+    """Its name says so, and what writes a plan for it; it was told to be saved as UTF-8."""
+    (tmp_path / name).write_bytes(b"PAR1\xff")
+    with pytest.raises(PlanError, match=r"is a table and no plan; 'phalanx init' writes a plan"):
+        Plan.read(tmp_path / name)
+    (tmp_path / name).unlink()
+    with pytest.raises(PlanError, match="there is no plan"):
+        Plan.read(tmp_path / name)
+
+
 def test_strange_columns(tmp_path):
     """Column names that are words of the validator, or hold dots and spaces, are just names."""
     text = PLAN.replace("zip = {", 'str = { bands = [1] }\n"a b.c" = {').replace(

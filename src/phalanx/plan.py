@@ -12,7 +12,7 @@ from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
-from phalanx.data.sources.source import read_source
+from phalanx.data.sources.source import ENDINGS, read_source
 from phalanx.data.waves import one_wave
 from phalanx.errors import (
     PhalanxError,
@@ -68,6 +68,10 @@ class Plan:
             Where a key is unknown or its value wrong.
         """
         path = path_of(path, "the plan", PlanError)
+        if path.name.lower().endswith(ENDINGS) and path.is_file():
+            raise PlanError(
+                f"{str(path)!r} is a table and no plan; 'phalanx init' writes a plan for it."
+            )
         try:
             with path.open("rb") as opened:
                 content = opened.read(_LARGEST + 1)

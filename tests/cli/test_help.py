@@ -134,6 +134,7 @@ def test_no_command_is_the_help(call) -> None:
         (["verify"], "missing argument 'releases'; phalanx verify --help says how."),
         (["publish", "plan.toml", "--sede", "3"], "no such option"),
         (["publish", "plan.toml", "--seed", "three"], "invalid value for '--seed'"),
+        (["init", "t.csv", "--for", "all"], "invalid value for '--for': 'all' is not one of "),
         (["series", "list"], "missing option '--ledger'"),
         (
             ["report", "r", "--to", "p.html"],

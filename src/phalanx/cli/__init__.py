@@ -132,7 +132,7 @@ def main() -> None:
 def _use(error: Any) -> str:
     """What is wrong with the words on the command line; empty where the help was shown instead."""
     message = " ".join(error.format_message().split()).replace(". Did you", "; did you")
-    message = message.replace(". Choose from", "; choose from")
+    message = message.replace(". Choose from", "; choose from").replace(": Value error, ", ": ")
     how = (
         ""
         if not message or message.endswith("?")
