@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where commands write: never into the folder of a release, which is handed out as it is."""
+"""Where commands write: never into the folder of a release, which is handed out as it is, and no page
+or picture in the place of another kind of file.
+"""
 
 from pathlib import Path
 
@@ -54,3 +56,26 @@ def test_a_release_json_of_others_is_no_release(ward) -> None:
     (ward.path / "release.json").write_text('{"version": "1.0"}')
     (ward.path / "out" / "release.json").mkdir(parents=True)
     assert ward.publish().code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (("report", "out/ward-1", "--for", "external", "--to"), ".html or .htm"),
+        (("budget", "--epsilon", "1", "--plot"), ".svg"),
+        (("explore", "plan.toml", "--try", "anatomy l=2", "--picture"), ".svg"),
+    ],
+    ids=["report", "budget", "explore"],
+)
+@pytest.mark.usefixtures("published")
+def test_no_page_replaces_a_plan_or_a_ledger(ward, words: tuple[str, ...], ending: str) -> None:
+    """A name that is none of a page or a picture is refused, and what is there stays as it is."""
+    for name in ("plan.toml", "ward.db", "t.csv", "new.png", "new"):
+        before = (ward.path / name).read_bytes() if (ward.path / name).exists() else None
+        said = ward.call(*words, name)
+        assert (said.code, said.out) == (2, "")
+        assert f"{name!r} is no name of such a file; let it end in {ending}." in said.err
+        after = (ward.path / name).read_bytes() if (ward.path / name).exists() else None
+        assert after == before
+    if words[0] != "explore":  # which takes seconds
+        assert ward.call(*words, f"new{ending.split(maxsplit=1)[0].upper()}").code == 0

@@ -46,11 +46,13 @@ def explore(
     resumed, sample_error, base_rates, frontiers, points (each number, method, promised, risks,
     loss, error, sample_error, figures, rows, suppressed_rows, seconds, refused), picture, adopted.
     """
+    from phalanx.cli.locations import check_ending
     from phalanx.exploration import check_place, explore
     from phalanx.plan import Plan
 
     if picture is not None:
         _check_place(picture)
+        check_ending(picture, "--picture", ".svg")
     if adopt is not None:
         check_place(Plan.read(plan), adopt[1])
     with counting("points", quiet=quiet or json) as progress:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How releases and a ledger may be named on the command line."""
+"""How releases, a ledger, a page and a picture may be named on the command line."""
 
 from pathlib import Path
 
@@ -36,3 +36,15 @@ def ledger_url(ledger: str) -> str:
         "sqlite",
     )
     return ledger if is_url else f"sqlite:///{ledger}"
+
+
+def check_ending(file: Path, option: str, *endings: str) -> None:
+    """PlanError where a page or a picture would have the name of another kind of file: no program
+    would show it, and a plan, a table or a ledger may be there.
+    """
+    from phalanx.errors import PlanError
+
+    if file.suffix.lower() not in endings:
+        raise PlanError(
+            f"{option} {str(file)!r} is no name of such a file; let it end in {' or '.join(endings)}."
+        )

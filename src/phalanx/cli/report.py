@@ -57,7 +57,7 @@ def report(
     """
     from dataclasses import replace
 
-    from phalanx.cli.locations import ledger_url
+    from phalanx.cli.locations import check_ending, ledger_url
     from phalanx.errors import ReleaseError
     from phalanx.report.classes import Classes
     from phalanx.series.bounds import questions
@@ -68,6 +68,7 @@ def report(
         raise ReleaseError(
             "a page for outside is made of released values alone; leave out --original and --ledger."
         )
+    check_ending(to, "--to", ".html", ".htm")
     *earlier, last = sorted(read_releases(releases), key=_number)
     evidence, _ = gather_evidence(
         [last],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from phalanx.cli.locations import check_ending
 from phalanx.cli.output import JSON
 from phalanx.errors import PlanError, did_you_mean, require_extra
 
@@ -150,5 +151,7 @@ def _check_question(
             raise PlanError("--cell finds k and beta for an epsilon and a delta; give both.")
     if plot is not None and asked["epsilon"] is None:
         raise PlanError("--plot draws k against beta at an epsilon; give --epsilon.")
+    if plot is not None:
+        check_ending(plot, "--plot", ".svg")
     if releases is not None:
         require_extra("dp", "--releases")
