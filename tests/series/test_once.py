@@ -138,8 +138,13 @@ def test_a_folder_is_attacked_with_evidence(tmp_path: Path) -> None:
         series = px.Series(name, schema, METHODS[0], to=tmp_path / name, report=False)
         folders.append(series.publish(people).path)
     one, other = (px.Release.read(path) for path in folders)
-    with pytest.raises(px.PhalanxError, match="no original table beside it"):
-        one.attack(px.Linkage())
+    for adversary in (px.Linkage(), px.Posterior(), px.Extremes(), px.SinglingOut()):
+        with pytest.raises(
+            px.PhalanxError, match=r"no original table beside it.* with_evidence\(original=…\)"
+        ):
+            one.attack(adversary)
+    with pytest.raises(px.PhalanxError, match=r"with_evidence\(original=…, identifier=…\)"):
+        one.with_evidence(original=people).attack(px.Intersection())
     one, other = (r.with_evidence(original=people, identifier="who") for r in (one, other))
     assert one.attack(px.Linkage()).persons == 40
     assert one.attack(px.Composition(beside=[other])).persons == 40

@@ -14,6 +14,7 @@ import polars as pl
 
 from phalanx.adversaries.showing import Shown, share
 from phalanx.arrays import Ints
+from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, kind_of
 from phalanx.release.applicable import applicable_parts
 from phalanx.release.evidence.evidence import Evidence
@@ -228,6 +229,22 @@ def an_adversary(thing: Any) -> Adversary:
         )
     adversary: Adversary = thing
     return adversary
+
+
+def original_of(
+    release: Release, evidence: Evidence, without: str, *, persons: bool = False
+) -> Microdata:
+    """The original table beside a release, where needed with persons; ReleaseError where there is
+    none, with what ``without`` it is not known, and how it is laid there.
+    """
+    microdata = evidence.microdata.get(release.number)
+    if microdata is not None and not (persons and microdata.persons is None):
+        return microdata
+    raise ReleaseError(
+        f"release {release.number} has no original table{' with persons' * persons} beside it,"
+        f" without which {without}; give it by with_evidence(original=…{', identifier=…' * persons}),"
+        " or a series by attack(originals=…)."
+    )
 
 
 def asked(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, between, percent, wilson
+from phalanx.adversaries.base import Attack, Interval, between, original_of, percent, wilson
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Bools, Floats, Ints
@@ -166,15 +166,8 @@ def published_table(release: Release, evidence: Evidence) -> tuple[Microdata, In
     ReleaseError where one of the two is not known, or where places are no places of the file, each
     of one row.
     """
-    microdata, rows = (
-        evidence.microdata.get(release.number),
-        evidence.published_rows(release.number),
-    )
-    if microdata is None:
-        raise ReleaseError(
-            f"release {release.number} has no original table beside it, without which no"
-            " quasi-identifiers are known."
-        )
+    microdata = original_of(release, evidence, "no quasi-identifiers are known")
+    rows = evidence.published_rows(release.number)
     if rows is None:
         raise ReleaseError(
             f"nothing says which row of release {release.number} is whose; name the ledger, and the"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.base import Attack, Looks, asked, original_of
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NO_PERSON, Ends
 from phalanx.adversaries.showing import Shown, share
@@ -215,12 +215,7 @@ class Extremes:
         """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
-        microdata = evidence.microdata.get(release.number)
-        if microdata is None:
-            raise ReleaseError(
-                f"release {release.number} has no original table beside it, without which no"
-                " quasi-identifiers are known."
-            )
+        microdata = original_of(release, evidence, "no quasi-identifiers are known")
         kind: str = release.form.kind
         if kind in _NO_BOXES:
             raise ReleaseError(_NO_BOXES[kind])

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.adversaries.base import original_of
 from phalanx.arrays import Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
@@ -200,12 +201,8 @@ def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
 
 def original_table(release: Release, evidence: Evidence) -> Microdata:
     """The original table, of those who were published where a mapping tells who was."""
-    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
-    if microdata is None:
-        raise ReleaseError(
-            f"release {release.number} has no original table beside it, without which no"
-            " quasi-identifiers are known."
-        )
+    microdata = original_of(release, evidence, "no quasi-identifiers are known")
+    mapping = evidence.groups.get(release.number)
     if mapping is None or microdata.persons is None:
         return microdata
     published = mapping.filter(pl.col(mapping.columns[1]) != 0)["person"]

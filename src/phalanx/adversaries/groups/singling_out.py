@@ -12,14 +12,23 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
+from phalanx.adversaries.base import (
+    Attack,
+    Interval,
+    Looks,
+    asked,
+    between,
+    original_of,
+    percent,
+    wilson,
+)
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import containing
 from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.errors import PlanError, ReleaseError
+from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, of_python, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
@@ -194,12 +203,9 @@ class SinglingOut:
         """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
-        microdata = evidence.microdata.get(release.number)
-        if microdata is None:
-            raise ReleaseError(
-                f"release {release.number} has no original table beside it, without which it is not"
-                " known how many rows a predicate holds for."
-            )
+        microdata = original_of(
+            release, evidence, "it is not known how many rows a predicate holds for"
+        )
         expected = bounded(self.expected, "the expected number of rows", 0, 1)
         regions = Regions.of(release, microdata)
         # measuring protects no person, and who asks again shall see the same figures

@@ -20,6 +20,7 @@ from phalanx.adversaries.base import (
     asked,
     between,
     may_be_luck,
+    original_of,
     trials,
     wilson,
 )
@@ -402,12 +403,7 @@ def _check(release: Release, evidence: Evidence) -> None:
             f"release {release.number} has no person-to-group mapping, without which the worst case"
             " is unknown; name its ledger."
         )
-    microdata = evidence.microdata.get(release.number)
-    if microdata is None or microdata.persons is None:
-        raise ReleaseError(
-            f"release {release.number} has no original table with persons beside it, without which"
-            " nothing is scored."
-        )
+    original_of(release, evidence, "nothing is scored", persons=True)
 
 
 def _rounded(interval: Interval | None) -> list[float] | None:

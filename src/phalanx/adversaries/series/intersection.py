@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.base import Attack, Looks, asked, original_of
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
@@ -230,13 +230,7 @@ def _by_box(
 
 
 def _original(release: Release, evidence: Evidence) -> Microdata:
-    microdata = evidence.microdata.get(release.number)
-    if microdata is None or microdata.persons is None:
-        raise ReleaseError(
-            f"release {release.number} has no original table with persons beside it, without which"
-            " no quasi-identifiers are known."
-        )
-    return microdata
+    return original_of(release, evidence, "no quasi-identifiers are known", persons=True)
 
 
 def _published(mapping: pl.DataFrame) -> pl.DataFrame:
