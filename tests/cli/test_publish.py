@@ -4,9 +4,11 @@ many rows each adversary names rightly.
 """
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from phalanx.cli.publish import show_counts
 from phalanx.series import bounds
 
 COVER = 'name = "mutual-cover"\ndelta = "1/4"'
@@ -118,6 +120,17 @@ def test_who_is_beyond_the_budget_is_said(ward, monkeypatch) -> None:
     lines = ward.publish().out
     assert "omniscient: not played, as groups have too many rows for its budget" in lines
     assert set(named(lines)) == {"informed", "linkage"}
+
+
+def test_what_was_spent_is_rounded_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the report and `series show` say it: what is printed is no less than what was spent."""
+    release = SimpleNamespace(
+        rows=8, seconds=1.0, suppressed_rows=None, suppressed_values={}, registered=0, attacks=(),
+        checks=(), spent={"epsilon": 1.18529, "delta": 1.0001e-05, "releases": 3},
+    )  # fmt: skip
+    show_counts(release, "Release 3", None)  # type: ignore[arg-type]
+    told = "spent:     epsilon 1.186 at delta 1.001e-5, by 3 release(s) together"
+    assert told in capsys.readouterr().out.splitlines()
 
 
 def test_other_forms_have_no_such_lines(ward) -> None:

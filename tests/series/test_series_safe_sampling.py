@@ -193,6 +193,17 @@ def test_cells_are_counted_by_what_is_declared(tmp_path: Path) -> None:
             series_in(tmp_path, schema=schema, scheme=scheme, expected_rows=100).publish(table(10))
 
 
+def test_what_would_be_too_much_is_more_than_is_allowed(tmp_path: Path) -> None:
+    """The cost of a release that is refused is rounded up: beside a budget of 1.1852 it is not told to
+    be 1.185.
+    """
+    series = series_in(tmp_path, budget={"epsilon": 1.1852, "delta": 1e-5})
+    for _ in range(2):
+        series.publish(table())
+    with pytest.raises(MethodError, match=r"would cost epsilon 1\.186 at delta 1e-5, and the plan"):
+        series.publish(table())
+
+
 def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
     """Two releases fit a budget of two, the third is refused and nothing of it is left; the ledger
     says what was spent.
@@ -202,7 +213,7 @@ def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
     with pytest.raises(
         MethodError,
         match=(
-            "release 3 and those before it would cost epsilon 3 at delta 3e-06, and the plan"
+            "release 3 and those before it would cost epsilon 3 at delta 3e-6, and the plan"
             " allows epsilon 2 at delta 2e-06"
         ),
     ):

@@ -18,7 +18,7 @@ from phalanx.errors import PlanError, SourceError
 from phalanx.profile.use import QUESTIONS
 from phalanx.studio import rendering
 from phalanx.studio.app import PAGES
-from phalanx.studio.pages import data, publishing, windows
+from phalanx.studio.pages import data, publishing, timeline, windows
 from phalanx.studio.serving import place_of
 from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
@@ -59,6 +59,17 @@ def arguments(path: str) -> dict[str, object]:
     """What the places of an address stand for."""
     every = {"series": "ward", "number": 1, "index": 1, "work": 1}
     return {name: value for name, value in every.items() if f"{{{name}" in path}
+
+
+def test_the_timeline_rounds_up_what_was_spent(published, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three releases of one plan cost 1.1853, and not 1.2, nor 1.1."""
+    _, browser = published
+    entry = timeline._release
+    spent = {"spent": {"epsilon": 1.18529, "delta": 1e-05, "releases": 3}}
+    monkeypatch.setattr(timeline, "_release", lambda *given: entry(*given) | spent)
+    text = browser.get("/").text
+    assert "<dt>epsilon spent</dt><dd>1.186</dd>" in text
+    assert "<dt>delta spent</dt><dd>1e-5</dd>" in text
 
 
 def test_the_timeline_says_what_was_promised_and_done(published) -> None:

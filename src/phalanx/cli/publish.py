@@ -76,9 +76,11 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
     for reason, values in (release.suppressed_values or {}).items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
     if release.spent is not None:
+        from phalanx.exact import at_most
+
         spent = release.spent
         typer.echo(
-            f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by"
+            f"spent:     epsilon {at_most(spent['epsilon'])} at delta {at_most(spent['delta'])}, by"
             f" {spent['releases']:.0f} release(s) together"
         )
     if release.registered:

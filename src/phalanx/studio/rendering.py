@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from phalanx.errors import PhalanxError
+from phalanx.exact import at_most
 from phalanx.report import multiples
 from phalanx.studio.place import Place
 
@@ -74,6 +75,7 @@ def _templates() -> "Environment":
     )
     environment.filters |= {
         "number": pass_context(lambda context, n: number(n, german=context["_german"])),
+        "at_most": pass_context(lambda context, n: spent(n, german=context["_german"])),
         "percent": pass_context(lambda context, n: percent(n, german=context["_german"])),
         "sentence": pass_context(lambda context, s: sentence(s, german=context["_german"])),
         "picture": pass_context(lambda context, s: _picture(s, german=context["_german"])),
@@ -92,6 +94,16 @@ def number(value: float | None, *, german: bool) -> str:
     whole = isinstance(value, int) or float(value).is_integer()
     shown = f"{value:,.0f}" if whole else f"{value:,.4g}" if abs(value) < 1 else f"{value:,.1f}"
     return shown.translate(str.maketrans(",.", ".,")) if german else shown
+
+
+def spent(value: float, *, german: bool) -> str:
+    """A figure that is spent at most, rounded up.
+
+    >>> spent(1.00801, german=True), spent(2.0, german=False)
+    ('1,009', '2')
+    """
+    shown = at_most(value)
+    return shown.replace(".", ",") if german else shown
 
 
 _FIGURE: Final = re.compile(

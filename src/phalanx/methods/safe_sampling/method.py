@@ -19,7 +19,7 @@ from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
-from phalanx.exact import Number, bounded, exact, of_python, readable, whole
+from phalanx.exact import Number, at_most, bounded, exact, of_python, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.methods.base import Division, Draft, LooksBack, Memory, Offer, Suppressed
@@ -179,8 +179,8 @@ class SafeSampling:
                 )  # already of the first release, which would do without
         if self.budget and not self._within(1):
             raise PlanError(
-                f"[method] budget is less than what one release costs (epsilon {self._epsilon},"
-                f" delta {self._delta}); raise it."
+                f"[method] budget is less than what one release costs (epsilon"
+                f" {at_most(self._epsilon)}, delta {at_most(self._delta)}); raise it."
             )
 
     def _solved(self) -> Promise:
@@ -588,9 +588,9 @@ class SafeSampling:
             else "no more than one release"
         )
         raise MethodError(
-            f"release {releases} and those before it would cost epsilon {cost['epsilon']:.4g} at"
-            f" delta {cost['delta']:.3g}, and the plan allows {allowed}; stop here, or raise"
-            " [method] budget."
+            f"release {releases} and those before it would cost epsilon"
+            f" {at_most(cost['epsilon'])} at delta {at_most(cost['delta'])}, and the plan allows"
+            f" {allowed}; stop here, or raise [method] budget."
         )
 
     def cost(self, releases: int) -> dict[str, float]:
