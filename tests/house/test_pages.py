@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How-to pages name what there is: every option of a command, every key of a method, and no other."""
+"""Pages name what there is: every option of a command, every key of a method, every adversary and every
+extra, and no other.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,9 +16,10 @@ from house.test_docs import METHODS, PROJECT
 from phalanx.adversaries.registry import KNOWN
 from phalanx.cli import app
 
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {
-    page.stem: page.read_text(encoding="utf-8")
-    for page in (Path(__file__).resolve().parents[2] / "docs" / "how-to").glob("*.md")
+    page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "how-to").glob("*.md")
 }
 EVERYWHERE = {"--help", "--json", "--quiet"}
 """Options of all commands, which need no page."""
@@ -85,3 +88,25 @@ def test_every_key_of_a_method_is_in_its_table(method: str) -> None:
     module, _, name = PROJECT["entry-points"]["phalanx.methods"][method].partition(":")
     there = {field.name for field in fields(getattr(import_module(module), name))}
     assert keys(PAGES["publish"], method) == there
+
+
+def test_every_adversary_is_counted_and_asked_something() -> None:
+    """The README says how many there are, and the page of attack which question each is about."""
+    (counted,) = re.findall(r"^\| adversaries that are played \| (\d+) \|", README, re.MULTILINE)
+    assert int(counted) == len(KNOWN)
+    questions = PAGES["attack"].split("three questions\n")[1].split("\n## ")[0]
+    lists = re.findall(r"^- \*\*.*?(?=^- |\n\n)", questions, flags=re.DOTALL | re.MULTILINE)
+    asked = [name for each in lists for name in re.findall(r"\*([\w-]+)\*(?!\*)", each)]
+    assert sorted(name for name in asked if name in KNOWN) == sorted(KNOWN)
+
+
+def test_every_extra_is_in_the_table() -> None:
+    """The page about installing has the extras of users, and what each installs."""
+    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| .* \| (`.*`) \|$", page, flags=re.MULTILINE)
+    there = {
+        name: {re.split(r"[\[>=~]", package)[0] for package in packages}
+        for name, packages in PROJECT["optional-dependencies"].items()
+        if name not in {"all", "test", "check"}
+    }
+    assert {name: set(re.findall(r"`([\w-]+)`", cell)) for name, cell in rows} == there
