@@ -25,7 +25,7 @@ def encode_weights(values: pl.Series) -> Floats:
     SchemaError where it does not hold numbers, SourceError where a row has none, or one that is not
     above 0.
 
-    >>> encode_weights(pl.Series("w", [1, 2.5])).tolist()
+    >>> encode_weights(pl.Series("w", [1.0, 2.5])).tolist()
     [1.0, 2.5]
     """
     name = values.name

@@ -179,7 +179,7 @@ def shown(figure: float | None) -> str:
     """A figure with the digits that say something.
 
     >>> shown(1234.56), shown(0.12345), shown(None)
-    ('1,235', '0.1234', 'none')
+    ('1,235', '0.1235', 'none')
     """
     if figure is None:
         return "none"

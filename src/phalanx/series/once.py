@@ -77,6 +77,7 @@ def publish(
     Examples
     --------
     >>> import polars as pl
+    >>> from phalanx import Mondrian, Schema, publish
     >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
     >>> publish(people, Schema(quasi=["age"], sensitive="ill"), Mondrian(k=2, l=2)).rows
     4
