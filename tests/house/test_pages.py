@@ -4,17 +4,20 @@ extra, and no other.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+import tomlkit
 import typer
 
 from house.test_docs import METHODS, PROJECT
 from phalanx.adversaries.registry import KNOWN
 from phalanx.cli import app
+from phalanx.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,3 +113,46 @@ def test_every_extra_is_in_the_table() -> None:
         if name not in {"all", "test", "check"}
     }
     assert {name: set(re.findall(r"`([\w-]+)`", cell)) for name, cell in rows} == there
+
+
+BLOCKS = {
+    f"{page.relative_to(ROOT).as_posix()}, block {i}": block
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for i, block in enumerate(
+        re.findall(
+            r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        ),
+        1,
+    )
+    if "entry-points" not in block
+}
+"""Every part of a plan on every page, by where it stands."""
+SOME: Mapping[str, Mapping[str, object]] = {
+    "series": {"name": "some"},
+    "source": {"path": "some.csv"},
+    "schema": {"identifier": "who", "quasi": ["age", "sex", "zip", "town", "education"], "sensitive": "ill"},
+    "method": {"name": "m-invariance", "m": 2},
+    "publish": {"to": "releases"},
+}  # fmt: skip
+"""What a part of a plan needs around it."""
+
+
+def completed(block: str) -> dict[str, dict[str, object]]:
+    """A plan with what a block says of it; keys of a block without a section are of the schema."""
+    written = tomllib.loads(block)
+    if not set(written) <= {*SOME, "ledger"}:
+        written = {"schema": written}
+    plan = {name: dict(section) for name, section in SOME.items()}
+    for name, section in written.items():
+        base = {} if name == "method" and "name" in section else plan.get(name, {})
+        if name == "method" and "bounds" in section and "name" not in section:
+            base = {"name": "mutual-cover", "delta": "1/4"}
+        plan[name] = {**base, **section}
+    return plan
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
+def test_every_part_of_a_plan_is_one(block: str) -> None:
+    """What stands on a page can be copied into a plan: its keys are known, and their values taken."""
+    plan = Plan.parse(tomlkit.dumps(completed(block)), Path("plan.toml"))
+    assert plan.schema().quasi and plan.method().guarantees and plan.publish_to()
