@@ -95,6 +95,17 @@ def test_whom_people_are_hidden_from_says_among_how_many() -> None:
         assert tomllib.loads(text)["method"]["l"] == min(among, 5)
 
 
+def test_fewer_than_the_receiver_needs_is_said() -> None:
+    """Where values allow no m as large as the number of persons of whom each is to be one, the plan
+    says of how many each is one instead; where they do, there is nothing to say.
+    """
+    for receiver, among in RECEIVED.items():
+        text = proposed("whole", changes=Changes.persons, receiver=receiver)
+        m = tomllib.loads(text)["method"]["m"]
+        fewer = f"# A person is one of {m}, and not of {among}: the most frequent value allows no larger m."
+        assert m == 3 and (fewer in text.splitlines()) == (m < among)
+
+
 def test_a_value_at_its_bound_leaves_room_for_groups() -> None:
     """Of four values that are equally frequent, l = 4 would be kept by hardly any group but the
     table; where values leave room, and at 2, nothing is taken off.

@@ -80,12 +80,17 @@ def _followed(p: ColumnProfile, changes: Changes, use: Use, k: int, risk: str) -
     )
     lines = [*_measured(p), *(looks if use.looks_original else ())]
     if changes is Changes.persons and p.type != "set":
+        m = min(p.largest_m, k)
+        fewer = (
+            f"# A person is one of {m}, and not of {k}: the most frequent value allows no larger m.",
+        )
         return [
             *lines,
             "# It changes, and what is sensitive stays true of a person: over all releases together",
             f"# no person is linked to a value with more than 1/m; {use.receiver} receives it.",
+            *(fewer if m < k else ()),
             'name = "m-invariance"',
-            f"m = {min(p.largest_m, k)}  {_share(p)}",
+            f"m = {m}  {_share(p)}",
             *_changed(p),
         ]
     several = "a person has a set of values" if p.type == "set" else "values come and go"
