@@ -156,3 +156,16 @@ def test_every_part_of_a_plan_is_one(block: str) -> None:
     """What stands on a page can be copied into a plan: its keys are known, and their values taken."""
     plan = Plan.parse(tomlkit.dumps(completed(block)), Path("plan.toml"))
     assert plan.schema().quasi and plan.method().guarantees and plan.publish_to()
+
+
+def nowhere(text: str) -> list[str]:
+    """The paths of ours that a text names, and where nothing is."""
+    paths = re.findall(r"`((?:src|docs|tests|experiments|benchmarks|\.ci)/[\w./-]*)`", text)
+    return [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_every_path_is_there() -> None:
+    """Files and folders of the repository that pages name are there."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert [path for page in pages for path in nowhere(page.read_text(encoding="utf-8"))] == []
+    assert nowhere("see `tests/house/` and `tests/nothing.py`") == ["tests/nothing.py"]

@@ -399,6 +399,7 @@ def test_sqlite_is_opened_to_read_only(database, query):
         ("sqlite:///{}x", "select 1", "did you mean"),
         ("sqlite://x", "select 1", "three slashes"),
         ("mysql://u:PASSWORD@h/d", "select 1", "'mysql' is not known"),
+        ("https://h/t.csv?PASSWORD", None, "'https' is not known; give a path"),
     ],
 )
 def test_wrong_databases_are_one_sentence(database, url, query, said):

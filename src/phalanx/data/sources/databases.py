@@ -34,18 +34,18 @@ def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
     that no row decides how another one's value is written.
     """
     scheme = url.split("://", 1)[0]
+    if scheme not in ("sqlite", "postgresql", "postgres"):
+        raise SourceError(
+            f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or"
+            " postgresql://…."
+        )
     if not query or not query.strip():
         raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
     if scheme == "sqlite":
         connect, batches = _sqlite(url), {"adbc.sqlite.query.batch_rows": "1048576"}
         with _nothing_left(sqlite_path(url)):
             return _fetch(connect, query, scheme, batches, text)
-    if scheme in ("postgresql", "postgres"):
-        return _fetch(_postgresql(url), query, scheme, {}, text)
-    raise SourceError(
-        f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or"
-        " postgresql://…."
-    )
+    return _fetch(_postgresql(url), query, scheme, {}, text)
 
 
 def sqlite_path(url: str) -> Path:
