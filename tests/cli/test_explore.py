@@ -4,8 +4,10 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 from cli.test_keys import help_of, named
+from phalanx.cli.explore import check_some
 
 HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "explore.md"
 LAST = "who,age,zip,ill\n" + "".join(
@@ -43,6 +45,21 @@ def test_it_says_on_what_it_ran_and_shows_every_point(ward) -> None:
     inner = [re.findall(r"`([^`]+)`", part) for part in of_points.groups()]
     assert [*inner[0], "risks", *inner[2]] == list(stated["points"][0])
     assert inner[1] == list(stated["points"][0]["risks"][0])
+
+
+def test_a_table_on_which_nothing_can_be_tried_is_refused(ward) -> None:
+    """Where every point is refused for one reason it is a fault of the table, and no success; where
+    reasons differ, or one point could be tried, they stand beside their points.
+    """
+    (ward.path / "last.csv").write_text(LAST.replace("zip", "plz", 1))
+    said = ward.call("explore", "plan.toml", "--surrogate", "last.csv", "--workers", "1", "--json")
+    assert (said.code, said.err) == (2, "")
+    assert json.loads(said.out)["error"].startswith(
+        "nothing can be tried on last.csv: the quasi column 'zip' is not in the table"
+    )
+    for reasons in (("one", "other"), ("one", None), (None,)):
+        points = [SimpleNamespace(refused=reason) for reason in reasons]
+        check_some(SimpleNamespace(points=points, ran_on="t"))  # type: ignore[arg-type]
 
 
 def test_nothing_is_run_on_the_table_by_default(ward) -> None:

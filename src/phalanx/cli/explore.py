@@ -60,6 +60,7 @@ def explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,
             workers=workers, progress=progress,
         )  # fmt: skip
+    check_some(exploration)
     drawn = None
     if exploration.adversaries:
         drawn = picture or exploration.folder / "picture.svg"
@@ -78,6 +79,15 @@ def explore(
         typer.echo(f"adopted:   {written}")
     else:
         show_text("Nothing was published. Add --adopt N FILE to write the plan of a point.")
+
+
+def check_some(exploration: "Exploration") -> None:
+    """PlanError where no point could be tried, all for one reason: then it is one of the table."""
+    from phalanx.errors import PlanError
+
+    reasons = {point.refused for point in exploration.points}
+    if len(reasons) == 1 and (reason := reasons.pop()):
+        raise PlanError(f"nothing can be tried on {exploration.ran_on}: {reason}")
 
 
 def _show(exploration: "Exploration") -> None:
