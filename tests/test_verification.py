@@ -172,9 +172,9 @@ ILL: dict[str, tuple[dict[str, Any], type[PhalanxError], str]] = {
         "identifier column 'patient' is not in the table",
     ),
     "an original without a column": (
-        {"originals": [table().drop("age"), table()]},
+        {"originals": [table(), table().drop("age")]},
         SchemaError,
-        "the quasi column 'age' is not in the table",
+        "^the original table of release 2: the quasi column 'age' is not in the table",
     ),
     "a ledger that is not there": (
         {"ledger": "sqlite:////nowhere/l.db"},

@@ -14,7 +14,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.source import read_source
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, SchemaError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
@@ -95,13 +95,8 @@ def gather_evidence(
             recorded, evidence = of_ledger(releases, opened, ledger if in_parts else None)
             key = opened.person_key(releases[0].manifest.series)
     microdata = {
-        release.number: Microdata.encode(
-            frame, schema_of(release, identifier, frame.columns, cluster=cluster), key
-        )
-        for release, frame in (
-            (release, _frame(original, release))
-            for release, original in zip(releases, originals, strict=False)
-        )
+        release.number: _encoded(release, original, identifier, cluster, key)
+        for release, original in zip(releases, originals, strict=False)
     }
     for release in releases:
         if release.number in evidence.groups.keys() & microdata.keys():
@@ -129,12 +124,20 @@ def _check_all_are_there(
         )
 
 
-def _frame(original: Any, release: Release) -> pl.DataFrame:
-    """All columns, whatever they hold: those that were not published are dropped, once the names
-    are known.
+def _encoded(
+    release: Release, original: Any, identifier: str | None, cluster: str | None, key: PersonKey
+) -> Microdata:
+    """An original table under the schema by which it was published; all columns are read, whatever
+    they hold, and those that were not published dropped, once the names are known. SchemaError, with
+    the release that it was given for, where it is not such a table.
     """
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
-    return read_source(original, drop=None, text=texts)
+    frame = read_source(original, drop=None, text=texts)
+    try:
+        schema = schema_of(release, identifier, frame.columns, cluster=cluster)
+        return Microdata.encode(frame, schema, key)
+    except SchemaError as error:
+        raise SchemaError(f"the original table of release {release.number}: {error}") from None
 
 
 def schema_of(
