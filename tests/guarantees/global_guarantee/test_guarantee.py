@@ -4,6 +4,7 @@ counts, mappings, carried memory, promises.
 """
 
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -521,6 +522,28 @@ def test_manifest_and_back(guarantee):
     assert again.parameters() == guarantee.parameters()
     values = pl.Series(["s", "t", "v", None, "3"])
     assert again.protects(values).tolist() == guarantee.protects(values).tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "listed", "same"),
+    [
+        ([0, 1, 2], [0.5, 1.0, 2.5], [False, True, False]),
+        ([0.5, 1.0, 2.5], [0, 1, 2], [False, True, False]),
+        ([2.0**53], [2**53 + 1], [False]),
+        ([1, 2], ["1", 2, "x"], [True, True]),
+        (["1", "2"], [1, "x"], [True, False]),
+        ([date(2026, 1, 1), date(2026, 1, 2)], ["2026-01-02", 20454, "x"], [False, True]),
+    ],
+)
+def test_a_value_is_listed_exactly(values, listed, same):
+    """A number is listed where an equal one is, never where it would be rounded to one; a date by
+    its text, never by its number.
+    """
+    column = pl.Series(values)
+    assert GlobalGuarantee(2, protected=listed).protects(column).tolist() == same
+    assert GlobalGuarantee(2, unprotected=listed).protects(column).tolist() == [
+        not each for each in same
+    ]
 
 
 def test_which_values_are_protected():

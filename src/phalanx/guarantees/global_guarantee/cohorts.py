@@ -149,7 +149,7 @@ def _groups(release: Release, lasting: Lasting) -> dict[int, _Shown]:
         groups.cell_count[cells].tolist(),
         strict=True,
     ):
-        carriers.setdefault(g, {})[str(value)] = count
+        carriers.setdefault(g, {})[_text(value)] = count
     which = np.array(list(carriers), dtype=np.int64)
     return dict(
         zip(
@@ -164,3 +164,8 @@ def _groups(release: Release, lasting: Lasting) -> dict[int, _Shown]:
             strict=True,
         )
     )
+
+
+def _text(value: object) -> str:
+    """A value as text; a whole number is the same with and without a fraction of 0."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

@@ -447,15 +447,25 @@ def _are_values(listed: Any) -> bool:
 
 
 def _among(values: pl.Series, listed: Sequence[Any]) -> Bools:
-    """Which values are in a list; a missing one never is."""
-    if not len(listed):
-        return np.zeros(len(values), dtype=bool)
-    same = (
-        pl.Series([v for v in listed if v is not None], strict=False)
-        .cast(values.dtype, strict=False)
-        .drop_nulls()
-    )
-    return values.is_in(same.implode()).fill_null(value=False).to_numpy()
+    """Which values are in a list; a missing one never is, and a date is by its text."""
+    same = np.zeros(len(values), dtype=bool)
+    for kind in {type(value) for value in listed if value is not None}:
+        of_kind = pl.Series([v for v in listed if type(v) is kind], strict=False)
+        as_values = _as(of_kind, values.dtype).drop_nulls().implode()
+        same |= values.is_in(as_values).fill_null(value=False).to_numpy()
+    return same
+
+
+def _as(listed: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The same in the type of a column; null for a number that such a column cannot hold."""
+    if dtype == pl.Date:
+        if listed.dtype != pl.String:
+            return pl.Series([], dtype=dtype)
+        return listed.str.to_date("%Y-%m-%d", strict=False)
+    read = listed.cast(dtype, strict=False)
+    if listed.dtype.is_numeric() and dtype.is_numeric():
+        return read.filter((read.cast(listed.dtype, strict=False) == listed).fill_null(value=False))
+    return read
 
 
 def _counted(release: Release) -> Iterator[str]:

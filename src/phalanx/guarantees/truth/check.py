@@ -189,10 +189,13 @@ def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:
     """How many rows show less than their own value, and how many show something that is not
     theirs.
     """
+    values = [own.domain.values, shown.domain.values]
+    if any(each.dtype == pl.String for each in values):  # so that 5 is "5"
+        values = [each.cast(pl.String) for each in values]
     pairs = pl.DataFrame(
         {
-            "own": own.domain.values.gather(own.codes[published]),
-            "shown": shown.domain.values.gather(shown.codes[published]),
+            "own": values[0].gather(own.codes[published]),
+            "shown": values[1].gather(shown.codes[published]),
         }
     )
     changed = pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by(pairs.columns).len()

@@ -154,7 +154,7 @@ def check_frequent(protected: Protected, rows: Ints, l: Fraction, times: int = 1
     if most * l * times > len(rows):
         raise NotEligible(
             f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at"
-            f" most 1/{plain(l * times)} of them; lower l, or leave frequent values out of protect."
+            f" most {1 / (l * times)} of them; lower l, or leave frequent values out of protect."
         )
 
 

@@ -61,6 +61,18 @@ def _is_value(value: object) -> bool:
     return isinstance(value, str | int | float | date | Decimal)
 
 
+def _written(values: Sequence[Any]) -> list[Any]:
+    """Values as a manifest has them: a date as its text, a decimal as the number of a column."""
+    return [
+        value.isoformat()
+        if isinstance(value, date)
+        else float(value)
+        if isinstance(value, Decimal)
+        else value
+        for value in values
+    ]
+
+
 @dataclass(frozen=True, kw_only=True)
 class GlobalGuarantee:
     """For each person and every protected value, the probability of having ever been linked to it,
@@ -296,12 +308,12 @@ class GlobalGuarantee:
         Promise
             The guarantee.
         """
-        listed = "all" if isinstance(self.protect, str | Mapping) else list(self.protect)
+        listed = "all" if isinstance(self.protect, str | Mapping) else _written(self.protect)
         return Promise(
             l=exact(self.l, "l"),
             protected=listed,
-            unprotected=list(unprotected),
-            permanent=list(self.permanent),
+            unprotected=_written(unprotected),
+            permanent=_written(self.permanent),
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -325,10 +337,10 @@ class GlobalGuarantee:
             if isinstance(self.protect, str)
             else dict(self.protect)
             if isinstance(self.protect, Mapping)
-            else list(self.protect)
+            else _written(self.protect)
         )
         if self.permanent:
-            shown["permanent"] = list(self.permanent)
+            shown["permanent"] = _written(self.permanent)
         shown |= {"grouping": self.grouping, "k": self.least}
         return shown | ({"min_width": dict(self.min_width)} if self.min_width else {})
 

@@ -38,7 +38,12 @@ from phalanx.methods.global_guarantee.grouping import (
 )
 from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE, Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
-from phalanx.methods.global_guarantee.protected import Protected, frequent
+from phalanx.methods.global_guarantee.protected import (
+    Protected,
+    as_column,
+    frequent,
+    in_one_type,
+)
 from phalanx.methods.global_guarantee.state import (
     SHARES,
     UNPROTECTED,
@@ -96,6 +101,8 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         people = pl.concat([people, registry.persons.alias(people.name)])
     carried = Exposures.of_tables(memory.state)
     unprotected = _unprotected(rules, microdata, memory)
+    column = in_one_type(microdata.sensitive, (carried.values, unprotected))
+    microdata = replace(microdata, columns={**microdata.columns, column.domain.values.name: column})
     protected = Protected.of(
         microdata.sensitive,
         carried.values,
@@ -199,8 +206,7 @@ def _unprotected(rules: Rules, microdata: Microdata, memory: Memory) -> pl.Serie
     if not isinstance(rules.protect, Mapping):
         return pl.Series("value", [], dtype=pl.String)
     common = frequent(microdata.sensitive, rules.protect["least_frequent"])
-    lasting = pl.Series(list(rules.permanent), dtype=common.dtype)
-    return common.filter(~common.is_in(lasting.implode()))
+    return common.filter(~common.is_in(as_column(rules.permanent, common.dtype).implode()))
 
 
 def _spent(table: Table) -> Bools:

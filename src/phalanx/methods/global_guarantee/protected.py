@@ -15,7 +15,7 @@ from phalanx.data.column import Column
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR, members
-from phalanx.errors import PlanError, did_you_mean
+from phalanx.errors import PlanError, SchemaError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +46,20 @@ class Protected:
         """The protected values of a column.
 
         ``known``: values whose places are taken; ``only``: the values that are protected, None for
-        all but those in ``never``.
+        all but those in ``never``. All are of one type, as :func:`in_one_type` makes them.
         """
         pairs = _held(column.domain)
         kind = pairs["value"].dtype
+        lasts = as_column(permanent, kind).implode()
         if only is not None:
             pairs = pairs.filter(
-                pl.col("value").is_in(
-                    pl.Series(list({*only, *permanent})).cast(kind, strict=False).implode()
-                )
+                pl.col("value").is_in(as_column([*only, *permanent], kind).implode())
             )
         elif len(never):
-            pairs = pairs.filter(~pl.col("value").is_in(never.cast(kind, strict=False).implode()))
-        names = pl.concat(
-            [known.cast(kind, strict=False).alias("value"), pairs["value"].unique().sort()]
-        ).unique(maintain_order=True)
+            pairs = pairs.filter(~pl.col("value").is_in(never.cast(kind).implode()))
+        names = pl.concat([known.cast(kind).alias("value"), pairs["value"].unique().sort()]).unique(
+            maintain_order=True
+        )
         coded = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
         pairs = pairs.join(coded, on="value", how="left", maintain_order="left").sort(
             "index", "code"
@@ -74,11 +73,7 @@ class Protected:
         codes = pairs["code"].to_numpy()[
             np.repeat(first[column.codes] - starts[:-1], sizes) + np.arange(starts[-1])
         ]
-        lasting = (
-            names.is_in(pl.Series(list(permanent)).cast(kind, strict=False).implode()).to_numpy()
-            if permanent
-            else np.zeros(len(names), dtype=bool)
-        )
+        lasting = names.is_in(lasts).fill_null(value=False).to_numpy()
         return cls(names, lasting, starts, codes.astype(np.int32))
 
     @property
@@ -104,6 +99,34 @@ class Protected:
         return replace(self, starts=np.concatenate([self.starts, np.full(n, self.starts[-1])]))
 
 
+def in_one_type(column: Column, remembered: Sequence[pl.Series]) -> Column:
+    """The column in a type that holds its values and those that the series remembers: a table of
+    whole numbers follows one with fractions, and both are the same values.
+
+    SchemaError where a whole number is too large to stand beside fractions.
+    """
+    values, name = column.domain.values, column.domain.values.name
+    kinds = {
+        each.dtype
+        for each in (values.drop_nulls(), *remembered)
+        if len(each) or each.dtype.is_numeric()  # every part of a release in parts alike
+    }
+    if kinds <= {values.dtype}:
+        return column
+    kind: pl.DataType = next(iter(kinds)) if len(kinds) == 1 else pl.String()
+    if len(kinds) > 1 and all(each.is_numeric() for each in kinds):
+        kind = pl.Float64() if any(each.is_float() for each in kinds) else pl.Int64()
+    if kind.is_float() and any(
+        each.dtype.is_integer() and not each.cast(kind).cast(each.dtype, strict=False).equals(each)
+        for each in (values, *remembered)
+    ):
+        raise SchemaError(
+            f"column {name!r} holds whole numbers beyond 2**53, and fractions in this or an earlier"
+            " release; make it text, under another series name."
+        )
+    return replace(column, domain=replace(column.domain, values=values.cast(kind)))
+
+
 def check_named(
     column: Column, named: Mapping[str, Sequence[Any]], expected: Sequence[Any]
 ) -> None:
@@ -125,18 +148,24 @@ def check_named(
 
 def _is_among(values: Sequence[Any], values_held: pl.Series) -> list[bool]:
     """Which values of a plan are among those of a column, as the column's type reads them."""
-    if not values:
-        return []
-    read = pl.concat(
-        [_read(pl.Series([value], strict=False), values_held.dtype) for value in values]
-    )
+    read = as_column(values, values_held.dtype)
     return read.is_in(values_held.implode()).fill_null(value=False).to_list()
 
 
+def as_column(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
+    """Values of a plan as a column of a type has them, null for one that it cannot have."""
+    read = [_read(pl.Series([value], strict=False), dtype) for value in values]
+    return pl.concat([pl.Series([], dtype=dtype), *read])
+
+
 def _read(value: pl.Series, dtype: pl.DataType) -> pl.Series:
-    if value.dtype == pl.String and dtype == pl.Date:
-        return value.str.to_date("%Y-%m-%d", strict=False)
-    return value.cast(dtype, strict=False)
+    if dtype == pl.Date:
+        if value.dtype == pl.String:
+            return value.str.to_date("%Y-%m-%d", strict=False)
+        return value if value.dtype == pl.Date else pl.Series([None], dtype=dtype)
+    read = value.cast(dtype, strict=False)
+    fraction = dtype.is_integer() and value.dtype.is_float() and (read != value).any()
+    return pl.Series([None], dtype=dtype) if fraction else read
 
 
 def frequent(column: Column, share: float) -> pl.Series:
