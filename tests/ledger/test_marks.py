@@ -273,6 +273,19 @@ def test_no_mark_is_no_leave(ledger: Ledger) -> None:
         put(ledger, 2)
 
 
+def test_without_a_mark_no_series_leaves(ledger: Ledger, tmp_path: Path) -> None:
+    """A series that was exported goes on where it arrives, which takes it for the newest: so one that
+    may be an old one is only copied, and who imports a copy says what was published.
+    """
+    put(ledger, 1)
+    mark_of(ledger).file.unlink()
+    with pytest.raises(LedgerError, match=r"may be an old one: it knows 1 .*series reconcile"):
+        ledger.export_series("visits", tmp_path / "visits.series")
+    assert list(tmp_path.glob("visits.series*")) == []
+    assert ledger.moved("visits") is None
+    assert ledger.export_series("visits", tmp_path / "visits.series", copy=True).copy
+
+
 @pytest.mark.parametrize("how", ["cut", "byte", "empty", "text", "format", "shape"])
 def test_a_damaged_mark(ledger: Ledger, how: str) -> None:
     """A mark that is not as it was written is one sentence, and nothing is published."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry, today
-from phalanx.ledger.marks import Marked, unmarked
+from phalanx.ledger.marks import Marked, check_marked
 from phalanx.ledger.moving import gone
 from phalanx.ledger.reconciling import reconciliations
 from phalanx.ledger.rows import Entries, Head, Rows
@@ -31,7 +31,7 @@ def commit(
     with rows.store.transaction(series):
         rows.check_key()
         before, recorded = rows.known(series)
-        check_marked(rows, series, before)
+        check_marked(rows.store.where, series, rows.mark, len(before))
         check_goes_on(rows, series, before)
         _check_next(series, entry.number, len(before))
         head = Head.of(promise_text, [*recorded.digests, entry.digest], recorded.moves)
@@ -62,12 +62,6 @@ def commit(
         raise LedgerError(
             f"release {entry.number} of series {series!r} is recorded, and not handed out: {wrong}"
         ) from None
-
-
-def check_marked(rows: Rows, series: str, entries: Entries) -> None:
-    """LedgerError where there are releases and no mark that says whether there were more."""
-    if entries and series not in rows.mark.read():
-        raise unmarked(rows.store.where, series, rows.mark, len(entries))
 
 
 def check_goes_on(rows: Rows, series: str, entries: Entries) -> None:

@@ -16,9 +16,10 @@ import polars as pl
 from phalanx.data.persons import PersonKey
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.errors import LedgerError, path_of, place_of
-from phalanx.ledger.committing import CARRIED, check_goes_on, check_marked, commit
+from phalanx.ledger.committing import CARRIED, check_goes_on, commit
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
+from phalanx.ledger.marks import check_marked
 from phalanx.ledger.moving import backup, export_series, import_series
 from phalanx.ledger.opening import opened, store_of
 from phalanx.ledger.recall import GROUPS, MEMORY, Recall
@@ -188,7 +189,7 @@ class Ledger:
         self._store.settle(named(series))
         entries, recorded = self._rows.known(series)
         if marked and entries:
-            check_marked(self._rows, series, entries)
+            check_marked(self._store.where, series, self._rows.mark, len(entries))
             self._rows.mark.advance(series, recorded)
         return [entry for entry, _ in entries]
 

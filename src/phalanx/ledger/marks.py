@@ -206,13 +206,16 @@ def check_not_older(where: str, series: str, mark: Mark, marked: Marked, recorde
     )
 
 
-def unmarked(where: str, series: str, mark: Mark, releases: int) -> LedgerError:
-    """What to say of a ledger of which nothing outside of it tells whether it is the newest one."""
-    return LedgerError(
-        f"the ledger {where} may be an old one: it knows {releases} release(s) of series"
-        f" {series!r}, and there is no mark at {mark.file}. Put it back, or use 'phalanx series"
-        " reconcile'."
-    )
+def check_marked(where: str, series: str, mark: Mark, releases: int) -> None:
+    """LedgerError where there are releases and no mark, so that nothing outside of the ledger tells
+    whether there were more.
+    """
+    if releases and series not in mark.read():
+        raise LedgerError(
+            f"the ledger {where} may be an old one: it knows {releases} release(s) of series"
+            f" {series!r}, and there is no mark at {mark.file}. Put it back, or use 'phalanx series"
+            " reconcile'."
+        )
 
 
 def _says(marked: Mapping[str, Marked], series: str, to: Marked) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry, SeriesFile, today
 from phalanx.ledger.keys import flush_folder
-from phalanx.ledger.marks import Marked
+from phalanx.ledger.marks import Marked, check_marked
 from phalanx.ledger.rows import MOVED, PERSON, Head, Rows, named
 from phalanx.ledger.transfer import Contents, Incoming, Outgoing, key_beside
 from phalanx.randomness import Randomness
@@ -43,6 +43,8 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
                 f"series {series!r} was moved to another ledger on {day}; export it from there, or"
                 " take a copy of what is left here."
             )
+        if not copy:  # where it arrives, it is taken for the newest
+            check_marked(store.where, series, rows.mark, len(entries))
         releases = [
             (entry, [name for name in names if name not in {PERSON, MOVED}])
             for entry, names in entries
