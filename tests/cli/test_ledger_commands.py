@@ -63,6 +63,16 @@ def test_a_ledger_is_restored(clinic: Any) -> None:
     assert clinic("publish", "plan.toml").code == 0
 
 
+def test_a_ledger_that_is_lost(clinic: Any) -> None:
+    """Where its mark is left, no command takes the series for one that never was."""
+    Path("clinic.db").unlink()
+    refused = clinic("publish", "plan.toml")
+    assert (refused.code, "it has 0 releases, its mark" in refused.err) == (2, True)
+    for again in (("show", "clinic"), ("show", "clinics"), ("list",)):
+        shown = clinic("series", *again, *AT)
+        assert (shown.code, shown.err) == (2, refused.err)
+
+
 def test_a_restore_as_text(clinic: Any) -> None:
     """What was entered, what the steward says by it, and what is said where the mark is missing."""
     Path("clinic.db.mark").unlink()

@@ -90,6 +90,7 @@ DOORS: dict[str, Callable[[Ledger], object]] = {
         "visits", Path(os.environ["XDG_CONFIG_HOME"]).parent / "visits.series", copy=True
     ),
     "rotate": lambda ledger: ledger.rotate_key(),
+    "list": lambda ledger: ledger.series(),
 }
 
 

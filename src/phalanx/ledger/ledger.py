@@ -133,7 +133,15 @@ class Ledger:
             return self._rows.person_key(series, self._rows.entries(series))
 
     def series(self) -> list[SeriesEntry]:
-        """All series, by name."""
+        """All series, by name.
+
+        Raises
+        ------
+        LedgerError
+            Where the ledger knows less of one than its mark, or an entry was changed.
+        """
+        for name in self._rows.mark.read():
+            self._rows.known(name)
         try:
             listed = [
                 SeriesEntry(
