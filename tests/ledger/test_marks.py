@@ -16,6 +16,7 @@ import pytest
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.ledger.marks import Mark, Marked
+from phalanx.ledger.rows import Rows
 from phalanx.ledger.sqlite import Sqlite
 
 PROMISE = {"method": "m-invariance", "m": 2}
@@ -285,6 +286,27 @@ def test_without_a_mark_no_series_leaves(ledger: Ledger, tmp_path: Path) -> None
     assert list(tmp_path.glob("visits.series*")) == []
     assert ledger.moved("visits") is None
     assert ledger.export_series("visits", tmp_path / "visits.series", copy=True).copy
+
+
+def test_a_release_of_another_process_is_no_alarm(
+    ledger: Ledger, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads while another process publishes sees the ledger of before, or of after, and the mark
+    is never ahead of what they see.
+    """
+    put(ledger, 1)
+    read = Rows._read
+
+    def meanwhile(rows: Rows, series: str) -> Any:
+        seen = read(rows, series)
+        monkeypatch.setattr(Rows, "_read", read)
+        with Ledger.open(url) as other:
+            put(other, 2)
+        return seen
+
+    monkeypatch.setattr(Rows, "_read", meanwhile)
+    assert [entry.number for entry in ledger.releases("visits")] == [1]
+    assert [entry.number for entry in ledger.releases("visits")] == [1, 2]
 
 
 @pytest.mark.parametrize("how", ["cut", "byte", "empty", "text", "format", "shape"])

@@ -80,16 +80,12 @@ class Rows:
         """The same, and what the mark would have to say; with ``stale`` it is no error that the
         newest ones are missing.
         """
+        # before the ledger, which another process may bring further meanwhile, and its mark after it
+        marked = Marked() if stale else self.mark.read().get(series, Marked())
         entries, head = self._read(series)
         recorded = Marked.of([entry for entry, _ in entries], head.moves)
         if not stale:
-            check_not_older(
-                self.store.where,
-                series,
-                self.mark,
-                self.mark.read().get(series, Marked()),
-                recorded,
-            )
+            check_not_older(self.store.where, series, self.mark, marked, recorded)
             if head.releases > len(entries):
                 raise self._removed(series, head.releases, len(entries))
         return entries, recorded
