@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from phalanx import Ledger, MInvariance, Mondrian, Release, Schema, Series, verify
+from phalanx import Bands, Ledger, MInvariance, Mondrian, Release, Schema, Series, verify
 from phalanx.data.microdata import Microdata
 from phalanx.errors import (
     GuaranteeError,
@@ -412,6 +412,55 @@ def test_a_series_keeps_its_promise(tmp_path: Path) -> None:
         series_in(
             tmp_path, schema=Schema(identifier="who", quasi=["age"], sensitive="ill", drop=["sex"])
         ).publish(table())
+    nothing_published(tmp_path, 1)
+
+
+BANDS = Schema(**vars(SCHEMA) | {"hierarchies": {"age": Bands([5])}})
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "what"),
+    [
+        (BANDS, SCHEMA, "the hierarchy of column 'age' is not that of release 1, and a series"),
+        (
+            BANDS,
+            Schema(**vars(SCHEMA) | {"hierarchies": {"age": Bands([5, 10])}}),
+            "the hierarchy of column 'age' is not that of",
+        ),
+        (
+            SCHEMA,
+            Schema(**vars(SCHEMA) | {"not_applicable": ["a"]}),
+            "what 'not_applicable' lists of column 'ill' is not what it was in release 1",
+        ),
+        (
+            Schema(**vars(SCHEMA) | {"keep": ["ward"]}),
+            SCHEMA,
+            "column 'ward' is not published now and was in release 1",
+        ),
+        (
+            SCHEMA,
+            Schema(**vars(SCHEMA) | {"keep": ["ward"]}),
+            "column 'ward' is published now and was not in release 1",
+        ),
+        (
+            Schema(**vars(SCHEMA) | {"keep": ["ward", "room"]}),
+            Schema(**vars(SCHEMA) | {"keep": ["room", "ward"]}),
+            "the order of the columns is not that of release 1",
+        ),
+    ],
+)
+def test_what_is_published_otherwise_is_named(
+    tmp_path: Path, first: Schema, then: Schema, what: str
+) -> None:
+    """A series keeps what it publishes, and says of which column it is not so, and why."""
+
+    def given(schema: Schema) -> pl.DataFrame:
+        rooms = table().with_columns(ward=pl.lit("w"), room=pl.lit("r"))
+        return rooms.select([name for name in rooms.columns if schema.role(name)])
+
+    series_in(tmp_path, schema=first).publish(given(first))
+    with pytest.raises(SchemaError, match=what):
+        series_in(tmp_path, schema=then).publish(given(then))
     nothing_published(tmp_path, 1)
 
 

@@ -3,7 +3,7 @@
 says.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -253,8 +253,32 @@ def check_attributes(earlier: Sequence[Release], attributes: Sequence[PublishedA
                 f" release {before.number}; correct the table, or name the type in the schema's"
                 " types."
             )
-    if list(attributes) != list(before.manifest.attributes):
+    if other := next(_others(before.manifest.attributes, attributes), None):
         raise SchemaError(
-            f"the published columns are not those of release {before.number}, and a series keeps"
-            " its own; give the plan another series name."
+            f"{other} release {before.number}, and a series keeps what it publishes; put it back, or"
+            " give the plan another series name."
         )
+
+
+def _others(
+    before: Sequence[PublishedAttribute], now: Sequence[PublishedAttribute]
+) -> Iterator[str]:
+    """What is published in another way than it was, each up to where the release is named."""
+    known, names = {a.name: a for a in before}, [a.name for a in now]
+    for attribute in now:
+        name, was = attribute.name, known.get(attribute.name)
+        if was is None:
+            yield f"column {name!r} is published now and was not in"
+        elif attribute.role != was.role:
+            yield f"column {name!r} is {attribute.role} and was {was.role} in"
+        elif attribute.hierarchy != was.hierarchy:
+            yield f"the hierarchy of column {name!r} is not that of"
+        elif attribute.not_applicable != was.not_applicable:
+            yield f"what 'not_applicable' lists of column {name!r} is not what it was in"
+        elif attribute != was:
+            yield f"column {name!r} is not published as in"
+    for attribute in before:
+        if attribute.name not in names:
+            yield f"column {attribute.name!r} is not published now and was in"
+    if names != list(known):
+        yield "the order of the columns is not that of"
