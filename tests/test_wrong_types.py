@@ -236,6 +236,8 @@ DOORS: dict[str, Any] = {
     "verify, ledger": lambda release, _: px.verify(release, ledger=5),  # type: ignore[arg-type]
     "ledger": lambda *_: px.Ledger.open(None),  # type: ignore[arg-type]
     "ledger, is there": lambda *_: px.Ledger.exists(None),  # type: ignore[arg-type]
+    "ledger, series": lambda _, to: ledger(to).releases(3),  # type: ignore[arg-type]
+    "ledger, person key": lambda _, to: ledger(to).person_key(None),  # type: ignore[arg-type]
     "ledger, backup": lambda _, to: ledger(to).backup(5),  # type: ignore[arg-type]
     "ledger, export": lambda _, to: ledger(to).export_series("s", None),  # type: ignore[arg-type]
     "ledger, import": lambda _, to: ledger(to).import_series(None),  # type: ignore[arg-type]

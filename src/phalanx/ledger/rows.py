@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phalanx.data.persons import PersonKey
-from phalanx.errors import LedgerError
+from phalanx.errors import LedgerError, kind_of
 from phalanx.ledger.entries import ReleaseEntry
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.marks import Mark, Marked, check_not_older
@@ -369,7 +369,9 @@ def canonical(content: Mapping[str, Any]) -> str:
 
 
 def named(series: str) -> str:
-    """The name of a series; LedgerError where some database could not hold it."""
+    """The name of a series; LedgerError where it is none, or some database could not hold it."""
+    if not isinstance(series, str):
+        raise LedgerError(f"the name of the series is {kind_of(series)}; give a text.")
     if not series or not fits(series):
         raise LedgerError(
             "a series needs a name that is text (not empty, no NUL); change it in the plan."
