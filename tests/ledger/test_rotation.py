@@ -3,6 +3,7 @@
 or not at all, and everybody stays recognised.
 """
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,27 @@ def test_a_change_that_fails_leaves_no_key(ledger: Ledger, key_file: Path) -> No
     with pytest.raises(LedgerError, match="changed by others"):
         ledger.rotate_key()
     assert sorted(key_file.parent.iterdir()) == before
+
+
+def test_a_folder_in_which_no_key_can_be_put(
+    ledger: Ledger, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that may only be read is named with the key, and what to do."""
+    put(ledger, 1)
+    before = key_file.read_text()
+
+    def read_only(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", read_only)
+        patched.setattr("phalanx.ledger.keys.os.open", read_only)
+        with pytest.raises(
+            LedgerError, match=r"key file .*\.next cannot be written .*; make its folder writable"
+        ):
+            ledger.rotate_key()
+    assert key_file.read_text() == before
+    assert len(ledger.releases("visits")) == 1
 
 
 def test_keys_of_ledgers_differ() -> None:

@@ -112,11 +112,10 @@ def _new_root(key_file: Path) -> Keyring:
             )
         return Keyring.of_variable(NEW_VARIABLE)
     beside = _next(key_file)
-    beside.unlink(
-        missing_ok=True
+    if beside.exists():
         # what an interrupted change left, which the ledger does not have: it would have been put in
         # place
-    )
+        beside.unlink(missing_ok=True)
     key = fresh_key()
     write_key(beside, key, remedy="make its folder writable")
     if read_key(beside, of="the ledger", remedy="try again") != key:
