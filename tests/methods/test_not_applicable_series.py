@@ -13,6 +13,7 @@ import pytest
 import phalanx as px
 from naive import not_applicable as naive
 from phalanx.data.microdata import Microdata
+from phalanx.data.not_applicable import is_listed
 from phalanx.data.persons import PersonKey
 from phalanx.errors import GuaranteeError, MethodError, PlanError, SchemaError
 from phalanx.methods import not_applicable
@@ -229,3 +230,75 @@ def test_a_release_is_read_again_with_all_its_groups(tmp_path):
     assert form.table["group"].is_sorted() and form.counterfeits["group"].is_sorted()
     listed = form.table.filter(pl.col("income") == "none")["group"].unique()
     assert not form.counterfeits["group"].is_in(listed.implode()).any()
+
+
+NUMBERS = [
+    px.MInvariance(m=2, changed="new-record"),
+    px.GlobalGuarantee(l=1.5),
+    px.GlobalGuarantee(l=1.5, grouping="bottom-up"),
+    px.Mondrian(k=2, l=1.5),
+]
+
+
+@pytest.mark.parametrize("listed", [0, 0.0, "0", "0.0", "-0"])
+@pytest.mark.parametrize("method", NUMBERS, ids=lambda m: m.name)
+def test_a_number_is_listed_in_every_type(tmp_path, method, listed):
+    """Who has 0 stands apart where the column has fractions, none, or fewer bits, and where 0 is
+    listed as text: the list would be another one else.
+    """
+    schema = dataclasses.replace(SCHEMA, not_applicable=[listed])
+    series = px.Series("s", schema, method, to=tmp_path / "out", report=False)
+    whole = [i % 7 for i in range(98)]
+    halves = [n + (0.5 if n and i % 2 else 0.0) for i, n in enumerate(whole)]
+    tables = [
+        people(pl.Series(incomes, dtype=dtype))
+        for incomes, dtype in (
+            (whole, pl.Int64),
+            (halves, pl.Float64),
+            (whole, pl.Int8),
+            (halves, pl.Float64),
+        )
+    ]
+    for table in tables:
+        rows = series.publish(table).form.table
+        mixed = rows.group_by("group").agg(pl.col("income").eq_missing(0).mean().alias("none"))
+        assert set(mixed["none"]) == {0, 1}
+    assert series.verify(originals=tables).holds
+
+
+@pytest.mark.parametrize("types", [{}, {"income": "categorical"}])
+def test_who_is_left_without_a_number_beside_those_who_have_none(tmp_path, types):
+    """Values are suppressed in a table of whole numbers that follows one with fractions, beside
+    persons who have none, as in any other.
+    """
+    schema = dataclasses.replace(SCHEMA, not_applicable=[0], types={"zip": "numeric"} | types)
+    method = px.GlobalGuarantee(l=2, alpha=1.01)
+    series = px.Series("s", schema, method, to=tmp_path / "out", report=False)
+    whole = [i % 7 for i in range(98)]
+    tables = [people([n + 0.5 if n else 0.0 for n in whole]), *[people(whole)] * 3]
+    made = [series.publish(table) for table in tables]
+    assert made[-1].suppressed_values
+    assert series.verify(originals=tables).holds
+
+
+@pytest.mark.parametrize(
+    ("listed", "value", "same"),
+    [
+        ("1/2", 0.5, False),
+        ("0.50", 0.5, True),
+        ("nan", 0.5, False),
+        (" 5", 5, True),
+        ("9007199254740993", 2**53 + 1, True),
+        ("9007199254740993", 2**53, False),
+        ("9007199254740993", float(2**53), False),
+        (0, "0", True),
+        ("0.0", "0", False),
+        (0.5, 0.5, True),
+        (1, 0.5, False),
+        ("none", 0, False),
+    ],
+)
+def test_maker_and_checker_list_the_same(listed, value, same):
+    """Both compare a number with what is listed exactly, and a text by its letters."""
+    assert not_applicable._alike(value, listed) is same
+    assert is_listed(pl.Series([value]), [listed]).tolist() == [same]

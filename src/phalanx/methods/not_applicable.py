@@ -8,6 +8,7 @@ as the values of their rows say, and nothing is remembered of them meanwhile.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -54,12 +55,19 @@ def rows_apart(microdata: Microdata) -> tuple[Ints, Ints]:
 
 
 def _alike(value: object, one: str | float) -> bool:
-    """Whether a value of the table is the declared one, by its text or as a number; the check of
-    the release decides it by code of its own.
+    """Whether a value of the table is the declared one, by its text or as a number, which may be
+    declared as text; the check of the release decides it by code of its own.
     """
-    if value is None or isinstance(value, bool) or isinstance(one, str):
-        return value is not None and str(value) == str(one)
-    return str(value) == str(one) or (isinstance(value, int | float) and value == one)
+    if value is None or str(value) == str(one):
+        return value is not None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if not isinstance(one, str):
+        return value == one
+    whole = one.strip().lstrip("+-").isdigit()
+    with suppress(ValueError):
+        return value == (int(one) if whole else float(one))
+    return False
 
 
 def is_not_applicable(value: object, schema: Schema) -> bool:
@@ -116,7 +124,8 @@ def published_apart(
         [
             form.table.with_columns(_renamed(form.table, ids)),
             beside.table.with_columns(_renamed(beside.table, ids[form.groups :])),
-        ]
+        ],
+        how="vertical_relaxed",  # a series may publish values in a wider type than this table has
     )
     place = np.zeros(len(draft.groups) + len(without), dtype=np.int64)
     own, rows = np.concatenate([[0], ids])[draft.groups], len(with_value)
@@ -173,10 +182,11 @@ def _whole(microdata: Microdata, shown: Microdata | None, with_value: Ints) -> M
     if shown is None:
         return None
     own, part = microdata.sensitive, shown.sensitive
-    values = pl.concat([part.domain.values, own.domain.values]).unique(maintain_order=True)
+    domains = [part.domain.values.to_frame(), own.domain.values.to_frame()]
+    values = pl.concat(domains, how="vertical_relaxed").to_series().unique(maintain_order=True)
     place = pl.DataFrame({"value": values}).with_row_index("code")
     of_own, of_part = (
-        pl.DataFrame({"value": domain.values})
+        pl.DataFrame({"value": domain.values.cast(values.dtype)})
         .join(place, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
         .to_numpy()
         .astype(np.int32)
