@@ -782,3 +782,31 @@ def test_a_column_may_be_called_count():
     frame = pl.DataFrame({"count": ["a", "b", "a", "c"] * 5, "age": list(range(20))})
     seen = {column.name: column for column in profile(frame)}
     assert (seen["count"].distinct, seen["count"].most_frequent) == (3, 10)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        ({"34": [41, 29], "f": ["m", "f"], "angina": ["flu", "cold"]}, True),
+        ({"2020-01-03": [dt.date(2020, 1, 4)], "5.5": [4.0], "Ann": ["Bob"], "x": ["y"]}, True),
+        ({"f": ["f", "m"], "flu": ["flu", "cold"]}, True),
+        ({"f": ["f", "m"], "Ann": ["Bob", "Eve"], "12 Oak St": ["a", "b"]}, False),
+        ({"age": [41, 29], "f": ["m", "f"], "flu": ["flu", "flu"]}, False),
+        ({"country": ["fr"], "2019": [3], "2020": [4], "born": [1900]}, False),
+        ({"0": [41, 29], "1": [3, 4], "2": [5, 6]}, False),
+        ({"1": [41, 29], "2": [3, 4]}, False),
+        ({"34": [41, 29]}, False),
+    ],
+)
+def test_a_row_is_not_taken_for_names(columns, row):
+    """A table whose first line is a person's row: what stands in it would be published as names.
+    Years, numbers of columns, and a word that is also a value are names.
+    """
+    frame = pl.DataFrame(columns)
+    if not row:
+        assert len(profile(frame)) == frame.width
+        return
+    with pytest.raises(
+        SourceError, match=r"look like the first row .* a line of names above it\.$"
+    ):
+        profile(frame)

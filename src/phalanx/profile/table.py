@@ -95,6 +95,11 @@ def profile(
         raise SourceError("the table has no rows; there is nothing to profile.")
     if frame.width == 0:
         raise SourceError("the table has no columns; there is nothing to profile.")
+    if _named_by_a_row(frame):
+        raise SourceError(
+            "the names of the columns look like the first row of the table, and names are"
+            " published; put a line of names above it."
+        )
     seen = [counted(column, not_applicable) for column in frame.get_columns()]
     identifier = _identifier(seen)
     roles = [
@@ -165,6 +170,31 @@ def _households(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[Colum
 
     together = [c.reason == TOGETHER and bool(words(c.name) & LIVING_TOGETHER) for c in columns]
     return [covered(c) if so else c for c, so in zip(columns, together, strict=True)]
+
+
+def _named_by_a_row(frame: pl.DataFrame) -> bool:
+    """Whether a first line was taken for names that is a row: no column of numbers or dates is named
+    by anything else, and half of all columns at least by such, or by a value of theirs.
+
+    >>> _named_by_a_row(pl.DataFrame({"34": [41, 29], "f": ["m", "f"], "angina": ["flu", "flu"]}))
+    True
+    """
+    if frame.columns in ([f"{i + first}" for i in range(frame.width)] for first in (0, 1)):
+        return False  # a table whose columns were only numbered
+    like = 0
+    for column in frame.get_columns():
+        name = pl.Series([column.name])
+        if column.dtype.is_numeric():
+            named = name.cast(pl.Float64, strict=False).is_not_null()[0]
+        elif column.dtype.is_temporal() and column.dtype not in (pl.Time, pl.Duration):
+            named = name.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).is_not_null()[0]
+        else:
+            like += column.dtype == pl.String and column.name in column
+            continue
+        if not named:
+            return False
+        like += 1
+    return like > 1 and 2 * like >= frame.width
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
