@@ -190,6 +190,14 @@ def test_a_process_that_dies_takes_its_point_alone(tmp_path, monkeypatch) -> Non
     assert again.resumed == 2 and not again.points[1].refused
 
 
+def test_no_process_takes_code_from_the_working_folder(tmp_path, monkeypatch) -> None:
+    """A release may have been unpacked there, with a file that is called like a module."""
+    (tmp_path / "json.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    process = running._started()
+    assert process.communicate("") == ("", None) and process.returncode == 0
+
+
 def test_whoever_stops_ends_the_processes(tmp_path, monkeypatch) -> None:
     """An interruption leaves no process behind, and what was done is kept."""
     plan(tmp_path)

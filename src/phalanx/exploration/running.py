@@ -70,7 +70,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def _started() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "phalanx.exploration.worker"],
+        [sys.executable, "-P", "-m", "phalanx.exploration.worker"],  # nothing of the working folder
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
