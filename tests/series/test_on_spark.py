@@ -541,6 +541,24 @@ def test_workers_without_phalanx_are_named(tmp_path):
     assert not list((tmp_path / "out").iterdir())
 
 
+UNPACKED = """
+import os
+os.chdir(here / "unpacked")
+publish("s", Mondrian(k=5))
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_workers_take_no_code_from_the_working_folder(tmp_path):
+    """A release may have been unpacked there, with a file that is called like a module."""
+    people().write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "unpacked").mkdir()
+    (tmp_path / "unpacked" / "json.py").write_text("raise SystemExit(9)")
+    code, said = run(tmp_path, UNPACKED)
+    assert code == 0, said
+
+
 ODDLY_NAMED = """
 schema = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
 to = here / 'my "releases"%20' / "é"

@@ -55,8 +55,9 @@ _WORKERS: Final = {
     "POLARS_MAX_THREADS": "1",
     "PHALANX_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONSAFEPATH": "1",
 }
-"""Their environment: each has one processor."""
+"""Their environment: each has one processor, and takes no code from the working folder."""
 _TAKEN: Final = ("PYTHONPATH", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
 """What they take over from this one."""
 
