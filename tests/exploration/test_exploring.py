@@ -227,6 +227,18 @@ def test_whoever_stops_ends_the_processes(tmp_path, monkeypatch) -> None:
     )
 
 
+def test_a_folder_that_came_with_a_link_is_refused(tmp_path) -> None:
+    """Before anything is measured, on rows that are spent or on another table."""
+    plan(tmp_path)
+    (tmp_path / "clinic.explore").mkdir()
+    (tmp_path / "clinic.explore" / "points.jsonl").symlink_to(tmp_path / "elsewhere")
+    for ground in ({"sample": "1/2"}, {"surrogate": people(900)}):
+        with pytest.raises(PlanError, match="is a link or no file"):
+            px.explore(tmp_path / "plan.toml", ["anatomy l=2"], **ground)
+    assert not (tmp_path / "elsewhere").exists()
+    assert len([*(tmp_path / "clinic.explore").iterdir()]) == 1
+
+
 def test_a_plan_that_could_not_be_published_is_refused_at_once(tmp_path) -> None:
     """Before anything is run."""
     plan(tmp_path, PLAN.replace("k = 4", "kk = 4"))

@@ -3,8 +3,8 @@
 
 ``grid`` says which points, ``ground`` on what they run and why not on the table itself, ``points``
 what is measured of each; ``worker`` is the process that measures and ``running`` starts several;
-``adopting`` writes the plan of a point; ``exploring`` puts them together. ``estimating`` answers at
-once, by less.
+``keeping`` is the private folder of what came out; ``adopting`` writes the plan of a point;
+``exploring`` puts them together. ``estimating`` answers at once, by less.
 """
 
 from phalanx.exploration.adopting import check_place

@@ -19,6 +19,7 @@ from phalanx.exact import whole
 from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
 from phalanx.exploration.ground import Ground, digest, ground
+from phalanx.exploration.keeping import make_private
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
 from phalanx.exploration.running import answers
 from phalanx.plan import Plan
@@ -298,7 +299,7 @@ def explore(
         on = ground(
             plan, points, surrogate=given, sample=sample, on_the_table=on_the_table, folder=where
         )
-        where.mkdir(mode=0o700, exist_ok=True)
+        make_private(where)
         done = _Done(where / "points.jsonl", plan, on)
         resumed = _measure(plan, points, on, done, count, progress)
     except OSError as error:

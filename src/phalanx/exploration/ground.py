@@ -16,6 +16,7 @@ from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
 from phalanx.exploration.grid import Section
+from phalanx.exploration.keeping import make_private, private_file
 from phalanx.ledger import Ledger
 from phalanx.methods.base import KNOWN, make
 from phalanx.plan import Plan
@@ -168,7 +169,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
     drawn_from = json.dumps({"table": digest([table]), "share": str(share)}).encode()
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private(folder)
     if not mark.exists():
         stream = Randomness.secure().stream("spent")
         taken = pl.Series(stream.bernoulli(share, table.height), dtype=pl.UInt32)
@@ -176,9 +177,10 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
             ~pl.Series(range(table.height), dtype=pl.UInt32).is_in(taken.implode())
         )
         for path, rows in ((spent, taken), (rest, other_rows)):
-            table[rows].write_parquet(path, statistics=False)
-            path.chmod(0o600)
-        mark.write_bytes(drawn_from)
+            with private_file(path) as file:
+                table[rows].write_parquet(file, statistics=False)
+        with private_file(mark) as file:
+            file.write(drawn_from)
     elif mark.read_bytes() != drawn_from:
         raise PlanError(
             f"{folder} has a sample of another table, or of another size, and one table is sampled "
