@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx explore``: what methods and parameters would promise, risk and lose, beforehand."""
 
-import errno
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,10 +47,11 @@ def explore(
     from phalanx.cli.locations import check_ending
     from phalanx.exploration import check_place, explore
     from phalanx.plan import Plan
+    from phalanx.report import writing
 
     if picture is not None:
-        _check_place(picture)
         check_ending(picture, "--picture", ".svg")
+        writing.check_place(picture, writing.PICTURE)
     if adopt is not None:
         check_place(Plan.read(plan), adopt[1])
     with counting("points", quiet=quiet or json) as progress:
@@ -64,7 +63,7 @@ def explore(
     drawn = None
     if exploration.adversaries:
         drawn = picture or exploration.folder / "picture.svg"
-        drawn.write_text(exploration.picture(), encoding="utf-8")
+        writing.write(drawn, exploration.picture())
     written = None if adopt is None else exploration.adopt(*adopt)
     if json:
         files = {"picture": drawn, "adopted": written}
@@ -109,10 +108,3 @@ def _show(exploration: "Exploration") -> None:
         "Percentages of an adversary: how often it is right (95 % interval). loss: mean width of "
         "intervals. error: median relative error of counts. suppressed rows: how many."
     )
-
-
-def _check_place(file: Path) -> None:
-    """OSError before long work, and not after it, where a file cannot stand there."""
-    file.parent.stat()
-    if file.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))

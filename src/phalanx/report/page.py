@@ -4,10 +4,8 @@ series so far.
 """
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from errno import EISDIR
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -32,6 +30,7 @@ from phalanx.report.privacy import Privacy
 from phalanx.report.recodings import Recoding
 from phalanx.report.so_far import SoFar
 from phalanx.report.usefulness import Usefulness
+from phalanx.report.writing import PAGE, check_place, write
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -67,8 +66,7 @@ def write_report(
     Names released values only; loads nothing and runs nothing. OSError where it cannot be written;
     an older page is replaced whole or not at all.
     """
-    if path.is_dir():
-        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
+    check_place(path, PAGE)
     page = render(
         releases,
         verdicts,
@@ -80,12 +78,7 @@ def write_report(
         population=population,
         so_far=so_far,
     )
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write(path, page)
 
 
 def render(

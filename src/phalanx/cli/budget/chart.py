@@ -13,6 +13,7 @@ from phalanx.cli.budget.table import DELTAS
 from phalanx.errors import PlanError
 from phalanx.exact import exact
 from phalanx.report.curves import Curve, Curves
+from phalanx.report.writing import write
 
 _POINTS: Final = 60
 """At so many betas up to the theorem's largest is a curve computed."""
@@ -36,7 +37,7 @@ def draw(path: Path, asked: Mapping[str, Any], epsilon_scheme: str) -> str:
         ]
     )
     try:
-        path.write_text(drawn, encoding="utf-8")
+        write(path, drawn)
     except OSError as error:
         raise PlanError(
             f"{path} cannot be written ({(error.strerror or 'input/output error').lower()}); name"
