@@ -387,6 +387,16 @@ def test_sqlite_is_opened_to_read_only(database, query):
     assert database.read_bytes() == before
 
 
+def test_a_query_of_sqlite_makes_no_file(database):
+    """Another database that is attached would be made, wherever the query says."""
+    there = sorted(database.parent.iterdir())
+    for query in ("attach", "select 1) ; attach", "vacuum into"):
+        asked = f"{query} database '{database}.made' as other".replace("into database", "into")
+        with pytest.raises(SourceError, match="refuses the query"):
+            read_source(f"sqlite:///{database}", query=asked)
+    assert sorted(database.parent.iterdir()) == there
+
+
 @pytest.mark.parametrize(
     ("url", "query", "said"),
     [
