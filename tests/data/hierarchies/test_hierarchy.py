@@ -2,12 +2,15 @@
 """Hierarchies order the leaves, and each node means one set of leaves that lie together."""
 
 import math
+import os
+from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phalanx.data.hierarchies import files, hierarchy
 from phalanx.data.hierarchies.files import hierarchy_of, read_tree
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.errors import SchemaError
@@ -153,6 +156,45 @@ def test_tree_files_that_cannot_be_read(tmp_path):
         read_tree(tmp_path / "zip.csv")
     with pytest.raises(SchemaError, match=r"not TOML.*end of document"):
         read_tree(tmp_path / "zip.toml")
+
+
+def test_a_file_without_an_end_is_no_hierarchy(tmp_path, monkeypatch):
+    """A pipe and a device are not waited for, and of a file no more is read than a hierarchy has."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    for endless in (tmp_path / "pipe.csv", Path("/dev/zero")):
+        with pytest.raises(SchemaError, match="there is no hierarchy file"):
+            read_tree(endless)
+    (tmp_path / "zip.csv").write_text("12;1;*\n" * 9, encoding="utf-8")
+    monkeypatch.setattr(files, "_LARGEST", 60)
+    with pytest.raises(SchemaError, match="larger than any hierarchy"):
+        read_tree(tmp_path / "zip.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"*" = ' + "{a=" * 9_999 + '["f"]' + "}" * 9_999,
+        '"*" = ' + "[" * 9_999 + '"f"' + "]" * 9_999,
+        f"[{'.'.join(['a'] * 900)}]\nb = ['f']\n",
+        "a = [" + "9" * 9_999 + "]",
+    ],
+)
+def test_a_file_that_nests_too_deeply_is_refused(tmp_path, text):
+    """In one sentence, and not as a fault of ours."""
+    (tmp_path / "tree.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SchemaError, match=r"tree\.toml.*(nests too deeply|more than 100 levels)"):
+        read_tree(tmp_path / "tree.toml")
+
+
+def test_levels_and_nodes_have_a_bound(monkeypatch):
+    """Every leaf has a node on each level, so that one long line makes all others long."""
+    long = ["f", *map(str, range(98)), "*"]
+    assert len(Tree.of_paths([long, ["m", "*"]]).paths[1]) == 100
+    with pytest.raises(SchemaError, match="2 leaves on 101 levels"):
+        Tree.of_paths([["g", *long], ["m", "*"]])
+    monkeypatch.setattr(hierarchy, "_MOST_NODES", 199)
+    with pytest.raises(SchemaError, match="2 leaves on 100 levels"):
+        Tree.of_paths([long, ["m", "*"]])
 
 
 @pytest.mark.parametrize(

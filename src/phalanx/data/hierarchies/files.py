@@ -8,12 +8,14 @@ import io
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.errors import SchemaError, did_you_mean
 
 _KINDS = ("prefix", "bands", "tree", "order")
+_LARGEST: Final = 1 << 28
+"""So many bytes of a file are read: ten million lines."""
 
 
 def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
@@ -69,7 +71,7 @@ def read_tree(path: Path) -> Tree:
     differ in length. In TOML leaves stand in lists.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _text(path)
     except UnicodeDecodeError:
         raise SchemaError(f"the hierarchy {str(path)!r} is not UTF-8; save it as UTF-8.") from None
     except (OSError, ValueError):  # no file has a name with a zero byte
@@ -82,12 +84,26 @@ def read_tree(path: Path) -> Tree:
         if path.suffix.lower() == ".toml":
             return Tree.of_mapping(tomllib.loads(text))
         return Tree.of_paths(_paths(text))
-    except tomllib.TOMLDecodeError as wrong:
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as wrong:
         raise SchemaError(
             f"the hierarchy {str(path)!r} is not TOML: {_plain(wrong)}; repair it there."
         ) from None
     except SchemaError as wrong:
         raise SchemaError(f"in {str(path)!r} {wrong}") from None
+
+
+def _text(path: Path) -> str:
+    """What stands in a file; what is named by mistake may be a device or a pipe, which has no end."""
+    if not path.is_file():
+        raise FileNotFoundError
+    with path.open("rb") as opened:
+        content = opened.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise SchemaError(
+            f"{str(path)!r} is larger than any hierarchy; name the file that has one line for each"
+            " leaf."
+        )
+    return content.decode("utf-8-sig")
 
 
 def _paths(text: str) -> list[list[str]]:
@@ -122,6 +138,8 @@ def _numbers(value: Any, *, whole: bool = False) -> list[Any]:
     return value
 
 
-def _plain(wrong: tomllib.TOMLDecodeError) -> str:
+def _plain(wrong: Exception) -> str:
+    if not isinstance(wrong, tomllib.TOMLDecodeError):
+        return "it nests too deeply or holds a number that is too long"
     text = str(wrong)
     return text[:1].lower() + text[1:].rstrip(".")

@@ -16,6 +16,12 @@ import polars as pl
 
 from phalanx.errors import SchemaError, shown
 
+_MOST_LEVELS: Final = 100
+_MOST_NODES: Final = 10_000_000
+"""Of a tree, whose every leaf has a node on each level: a small file of one long line and many short
+ones would fill the memory.
+"""
+
 
 @runtime_checkable
 class Hierarchy(Protocol):
@@ -104,6 +110,11 @@ class Tree:
             )
         plain = [_without_repeated_root(path) for path in paths]
         height = max(len(p) for p in plain)
+        if height > _MOST_LEVELS or height * len(plain) > _MOST_NODES:
+            raise SchemaError(
+                f"the hierarchy has {len(plain):,} leaves on {height:,} levels, and up to"
+                f" {_MOST_LEVELS} levels and {_MOST_NODES:,} nodes are read; leave out levels."
+            )
         levelled = [(*path[:-1], *[path[-2]] * (height - len(path)), "*") for path in plain]
         if twice := [leaf for leaf, count in Counter(p[0] for p in levelled).items() if count > 1]:
             raise SchemaError(
@@ -170,6 +181,8 @@ class Tree:
 
 def _paths(node: Any, above: list[str]) -> list[list[str]]:
     """The leaves of a node, each with what it lies in, up to the top."""
+    if len(above) > _MOST_LEVELS:
+        raise SchemaError(f"the hierarchy has more than {_MOST_LEVELS} levels; leave out levels.")
     if isinstance(node, Mapping) and node:
         return [path for name, child in node.items() for path in _paths(child, [name, *above])]
     if not isinstance(node, Mapping | list | tuple):
