@@ -149,8 +149,8 @@ def test_what_is_done_is_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch, 
     assert ("tables" in terminal.getvalue() and "3/7" in terminal.getvalue()) is not quiet
 
 
-HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt"
-SHOWN = r"flu\x1b[2J\rholds\nholds \x9b2J \u202etxt"
+HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"
+SHOWN = r"flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,10 @@ SHOWN = r"flu\x1b[2J\rholds\nholds \x9b2J \u202etxt"
     [
         lambda: output.show_table(HOSTILE, [HOSTILE], [[HOSTILE], [HOSTILE]]),
         lambda: output.show_text(HOSTILE),
+        lambda: output.show_line(HOSTILE),
         lambda: output.complain(HOSTILE, as_json=False),
     ],
-    ids=["table", "text", "complaint"],
+    ids=["table", "text", "line", "complaint"],
 )
 def test_a_terminal_obeys_no_value(write, capsys: pytest.CaptureFixture[str]) -> None:
     """Names and values of a release that a stranger made clear no terminal, and add no line that
@@ -184,3 +185,9 @@ def test_a_terminal_obeys_no_json(capsys: pytest.CaptureFixture[str]) -> None:
         {"error": HOSTILE},
     )
     assert "käse" in written
+
+
+def test_a_line_is_not_wrapped(on_terminal) -> None:
+    """A path that is longer than the terminal is wide can be copied."""
+    path = "/".join(["folder"] * 40)
+    assert on_terminal(output.show_line, f"hand out:  {path}") == [f"hand out:  {path}"]

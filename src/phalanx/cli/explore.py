@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, counting, show_json, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, counting, show_json, show_line, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.exploration import Exploration
@@ -73,9 +73,9 @@ def explore(
         return
     _show(exploration)
     if drawn is not None:
-        typer.echo(f"picture:   {drawn}")
+        show_line(f"picture:   {drawn}")
     if written is not None:
-        typer.echo(f"adopted:   {written}")
+        show_line(f"adopted:   {written}")
     else:
         show_text("Nothing was published. Add --adopt N FILE to write the plan of a point.")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table, show_text, visible
+from phalanx.cli.output import JSON, show_json, show_line, show_table, show_text, visible
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.profile.use import QUESTIONS, Changes, Receiver, Use
 
@@ -142,9 +142,8 @@ def init(
         _show_columns(source, profiles)
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
-    typer.echo(
-        f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx check {target}"
-    )
+    show_text("")
+    show_line(f"The plan is in {target}. Read it, correct the roles, then: phalanx check {target}")
 
 
 def _exists(target: Path) -> PlanError:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _FIGURE = 24  # a digest is longer, and its beginning says enough
 _NOTE = 30  # columns below which a note is not worth a column
 _WIDE = 240  # the width of a file or a pipe
-_ORDERS = "\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+_ORDERS = "\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """Beside those that JSON writes as escapes: characters that a terminal obeys instead of showing them,
-and those that break lines and turn the direction of what follows.
+those that break lines and turn the direction of what follows, and bytes of a path that are no text.
 """
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
@@ -128,6 +128,11 @@ def show_text(text: str) -> None:
     from rich.text import Text
 
     _console().print(Text(visible(text)), soft_wrap=not sys.stdout.isatty())
+
+
+def show_line(text: str) -> None:
+    """One line on standard output, never wrapped, so that a path in it can be copied."""
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def _console() -> "Console":

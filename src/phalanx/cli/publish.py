@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
+from phalanx.cli.output import JSON, QUIET, show_json, show_line, show_table, show_text, steps
 
 if TYPE_CHECKING:
     from phalanx.series.preview import Preview
@@ -58,9 +58,9 @@ def publish(
         f"Release {published.number} of {read.name}{of_wave}",
         published.form_type.id_column or None,
     )
-    typer.echo(f"hand out:  {published.path}")
+    show_line(f"hand out:  {published.path}")
     if published.page is not None:
-        typer.echo(f"report:    {published.page}")
+        show_line(f"report:    {published.page}")
 
 
 def show_counts(release: "Release | Preview", title: str, group: str | None) -> None:
@@ -72,19 +72,19 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
     counts = _counts(release, group)
     show_table(title, list(counts), [list(counts.values())], right=range(len(counts)))
     for reason, rows in (release.suppressed_rows or {}).items():
-        typer.echo(f"suppressed: {rows} row(s), {reason}")
+        show_line(f"suppressed: {rows} row(s), {reason}")
     for reason, values in (release.suppressed_values or {}).items():
-        typer.echo(f"suppressed: {values} value(s), {reason}")
+        show_line(f"suppressed: {values} value(s), {reason}")
     if release.spent is not None:
         from phalanx.exact import at_most
 
         spent = release.spent
-        typer.echo(
+        show_line(
             f"spent:     epsilon {at_most(spent['epsilon'])} at delta {at_most(spent['delta'])}, by"
             f" {spent['releases']:.0f} release(s) together"
         )
     if release.registered:
-        typer.echo(f"registered: {release.registered} person(s) without a row")
+        show_line(f"registered: {release.registered} person(s) without a row")
     attacks = release.attacks or ()
     for attack in attacks:
         about = "" if attack.sample is None else "about "
@@ -103,7 +103,7 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
     not_checked = (
         f"; {results['not checked']} part(s) not checked" if results["not checked"] else ""
     )
-    typer.echo(f"checked:   {results['holds']} checks of the written files hold{not_checked}")
+    show_line(f"checked:   {results['holds']} checks of the written files hold{not_checked}")
 
 
 def _counts(release: "Release | Preview", group: str | None) -> dict[str, object]:

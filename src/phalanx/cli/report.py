@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from phalanx.cli.locations import release_folders
-from phalanx.cli.output import JSON, show_json
+from phalanx.cli.output import JSON, show_json, show_line
 
 if TYPE_CHECKING:
     from phalanx.release.folder import Release
@@ -83,7 +83,7 @@ def report(
         to, audience="internal" if inside else "external", population=population
     )
     if not json:
-        typer.echo(f"report:    {written}")
+        show_line(f"report:    {written}")
         return
     classes = Classes.of_form(release.form, population)
     asked = questions(release, evidence, ()) if inside else []

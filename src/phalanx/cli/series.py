@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table
+from phalanx.cli.output import JSON, show_json, show_line, show_table
 
 app = typer.Typer(
     help=(
@@ -106,7 +106,7 @@ def show(
         )
         return
     for guarantee in promise.get("guarantees", []):
-        typer.echo(
+        show_line(
             "promises: "
             + ", ".join(
                 [guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]
@@ -137,14 +137,14 @@ def show(
             if each.entered
             else f"{each.number} release(s) confirmed"
         )
-        typer.echo(
+        show_line(
             f"reconciled on {each.day}:"
             f" {entered}{'; what they remembered about persons is lost' if each.forgotten else ''}"
         )
     if moved is not None:
-        typer.echo(f"moved to another ledger on {moved}, where it goes on")
+        show_line(f"moved to another ledger on {moved}, where it goes on")
     for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in releases):
-        typer.echo(f"in {folder}")
+        show_line(f"in {folder}")
 
 
 def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,21 +195,21 @@ def export(
     if json:
         show_json(written.to_json())
         return
-    typer.echo(
+    show_line(
         f"Series {name} ({written.releases} release(s)) is in {written.file}, sealed under the key"
         f" in {written.key}."
     )
-    typer.echo(
+    show_line(
         "A person who has both can continue the series and look persons up in it: send them by"
         " different ways, and remove them when they have arrived."
     )
     if copy:
-        typer.echo(
+        show_line(
             "This is a copy, and the series goes on here: import it only if this ledger is lost,"
             " since two ledgers would not know of each other's releases."
         )
     else:
-        typer.echo(
+        show_line(
             "The series is moved: this ledger refuses to publish it from now on. The release"
             " folders stay where they are."
         )
@@ -248,21 +248,21 @@ def import_(
     if json:
         show_json(taken.to_json())
         return
-    typer.echo(
+    show_line(
         f"Series {taken.series} ({taken.releases} release(s)) is in this ledger, and goes on here"
         " with its next publish."
     )
     for absent in [where for where in taken.folders if not Path(where).is_dir()]:
-        typer.echo(
+        show_line(
             f"missing: {absent} (the next publish reads the release folders; put it there, or"
             " import with --folder)"
         )
     if taken.copy:
-        typer.echo(
+        show_line(
             "It came from a copy: do not publish it from the ledger that it was copied from any"
             " more, and say what was published since by 'series reconcile'."
         )
-    typer.echo(f"Now remove {taken.file} and {taken.key}.")
+    show_line(f"Now remove {taken.file} and {taken.key}.")
 
 
 @app.command("reconcile")
@@ -292,17 +292,17 @@ def reconcile(
         show_json(done.to_json())
         return
     for number in done.entered:
-        typer.echo(f"entered: release {number}")
-    typer.echo(
+        show_line(f"entered: release {number}")
+    show_line(
         f"The ledger and its mark agree: {done.number} release(s) of series {name} were published,"
         " and you say that there are no more."
     )
     if done.forgotten:
-        typer.echo(
+        show_line(
             "What these releases remembered about persons is lost, and the promise needs it: the"
             " series is not published any more."
         )
-        typer.echo(
+        show_line(
             "To go on, put back the ledger that was used for them, or import a copy of the series"
             " that was exported after them."
         )
@@ -333,8 +333,8 @@ def backup(
         show_json({"folder": str(to), "series": [each.to_json() for each in written]})
         return
     for each in written:
-        typer.echo(f"{each.series}: {each.releases} release(s) in {each.file}")
-    typer.echo(
+        show_line(f"{each.series}: {each.releases} release(s) in {each.file}")
+    show_line(
         "Keep the keys (FILE.key) apart from the files. 'phalanx series import' brings a series"
         " back, and 'phalanx series reconcile' what left since."
     )
@@ -356,8 +356,8 @@ def rotate_key(ledger: LEDGER, json: bool = JSON) -> None:
     if json:
         show_json({"key": where})
         return
-    typer.echo(f"The ledger is sealed under a new key, in {where}.")
-    typer.echo(
+    show_line(f"The ledger is sealed under a new key, in {where}.")
+    show_line(
         "Each other publisher needs it, too. The old key opens old copies of the ledger still:"
         " keep it with them, or remove both."
     )
