@@ -472,6 +472,18 @@ def test_published_folders_may_be_read_by_those_whom_the_umask_lets(tmp_path: Pa
     assert path.stat().st_mode & 0o777 == 0o750
 
 
+def test_no_folder_may_be_written_by_everybody(tmp_path: Path) -> None:
+    """Whatever the umask: another user could lay a page or a link where the next one is written."""
+    umask = os.umask(0)
+    try:
+        published = series_in(tmp_path, report=True).publish(table())
+    finally:
+        os.umask(umask)
+    for path in published.path.parent.rglob("*"):
+        assert path.stat().st_mode & 0o002 == 0, path
+    assert published.page is not None and published.page.is_file()
+
+
 def start(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
         assert process.stdout is not None

@@ -132,8 +132,7 @@ def hand_out_page(page: Path, final: Path) -> None:
     """
     page.chmod(0o644 & ~_umask())
     _flush(page)
-    final.parent.mkdir(exist_ok=True)
-    _flush(final.parent.parent)
+    make_room(final.parent)
     page.replace(final)
     _flush(final.parent)
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from phalanx.ledger import ReleaseEntry
 from phalanx.ledger.entries import today
-from phalanx.series.staging import REPORTS
+from phalanx.series.staging import REPORTS, make_room
 
 CHECK: Final = "check"
 LOSS: Final = "loss"
@@ -30,7 +30,7 @@ def keep(folder: str, digest: str, kind: str, finding: Mapping[str, Any]) -> Non
     """
     to = _place(folder)
     with suppress(OSError):
-        to.parent.mkdir(exist_ok=True)
+        make_room(to.parent)
         to.mkdir(mode=0o700, exist_ok=True)
         of = {"format": _FORMAT, "digest": digest, "day": today(), "finding": finding}
         text = json.dumps(of, default=str)
