@@ -298,7 +298,7 @@ def _once(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfi
     again: dict[str, str] = {}
     for one, other in _compared(several, frame):
         if one.name not in again and other.name not in again:
-            pairs = frame.select(one.name, other.name).n_unique()
+            pairs = pl.DataFrame([frame[one.name], frame[other.name]]).n_unique()
             if pairs == one.distinct + (one.missing > 0):
                 kept, left = (other, one) if one.type == "numeric" else (one, other)
                 again[left.name] = f"it says the same as {kept.name!r}"
