@@ -3,6 +3,7 @@
 key.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
+from phalanx.plan_file import write_new
 from support.one_group import OneGroup
 
 PLAN = """\
@@ -405,3 +407,26 @@ def test_a_key_of_a_hundred_thousand_parts_is_refused_at_once(tmp_path):
     )
     with pytest.raises(PlanError, match="'round' leads nowhere"):
         Plan.read(file).source_path()
+
+
+@pytest.mark.parametrize(
+    ("url", "mode"),
+    [
+        ("postgresql://host/clinic", 0o644),
+        ("postgresql://ann:secret@host/clinic", 0o600),
+        ("postgresql:///clinic?password=secret", 0o600),
+    ],
+)
+def test_a_new_plan_with_a_password_is_its_owners(tmp_path: Path, url: str, mode: int) -> None:
+    """From the first moment; and nothing that is there is written over, or through a link."""
+    umask = os.umask(0o022)
+    try:
+        write_new(tmp_path / "plan.toml", f'url = "{url}"\n')
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "plan.toml").stat().st_mode & 0o777 == mode
+    (tmp_path / "link.toml").symlink_to(tmp_path / "elsewhere")
+    for taken in ("plan.toml", "link.toml"):
+        with pytest.raises(FileExistsError):
+            write_new(tmp_path / taken, "")
+    assert url in (tmp_path / "plan.toml").read_text() and not (tmp_path / "elsewhere").exists()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may stand in a plan's file: its sections and keys, and one sentence about what may not."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -19,7 +20,7 @@ from pydantic import (
 
 from phalanx.data.schema import Missing, Type
 from phalanx.data.sources.dialects import Decimal, Dialect, Encoding, Separator
-from phalanx.errors import PlanError, did_you_mean
+from phalanx.errors import PlanError, did_you_mean, without_passwords
 
 Name = Annotated[StrictStr, StringConstraints(min_length=1)]
 Number = StrictInt | StrictFloat
@@ -29,6 +30,16 @@ _MOST_DOTS: Final = 2000
 """So many dots may stand between two equals signs on one line: the time to read a key grows with
 the square of its dots.
 """
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a plan where nothing is, for its owner alone where there is a password in it; OSError
+    where something is, or where it cannot be written.
+    """
+    mode = 0o666 if text == without_passwords(text) else 0o600
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 class _Section(BaseModel):

@@ -253,3 +253,15 @@ def test_a_terminal_is_asked_who_may_be_known_to_have_none(tmp_path) -> None:
         assert ("80 rows of income say 'N'" in text) == (not options)
         plan = tomllib.loads((tmp_path / "plan.toml").read_text(encoding="utf-8"))
         assert plan["schema"].get("not_applicable") == values
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_no_password_is_printed(ward, monkeypatch, options) -> None:
+    """It stands in the plan, where it is needed, and nowhere else."""
+    table = pl.DataFrame(clinic()).to_arrow()
+    monkeypatch.setattr("phalanx.data.sources.databases.read_query", lambda *_: table)
+    url = "postgresql://ann:SECRET@host?password=SECRET"
+    said = ward.call("init", url, "--query", "select 1", "--to", f"{len(options)}.toml", *options)
+    assert said.code == 0 and "SECRET" not in said.out + said.err
+    plan = tomllib.loads((ward.path / f"{len(options)}.toml").read_text())
+    assert (plan["series"]["name"], plan["source"]["url"]) == ("series", url)

@@ -15,7 +15,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import SourceError
 from phalanx.plan import Plan
 from phalanx.profile.columns import words
-from phalanx.profile.proposal import slug
+from phalanx.profile.proposal import series_of, slug
 from phalanx.profile.scales import scale_of
 from phalanx.profile.table import profile, propose_plan
 from phalanx.profile.use import Changes, Use
@@ -242,6 +242,23 @@ def test_any_column_names_make_a_plan(columns):
 def test_slugs(name, made):
     """Any name becomes one that may name a folder."""
     assert slug(name) == made
+
+
+@pytest.mark.parametrize(
+    ("source", "made"),
+    [
+        ("data/ward a.csv", "ward-a"),
+        ("sqlite:////data/ward.db", "ward"),
+        ("postgresql://ann:SECRET@host:5432/clinic", "clinic"),
+        ("postgresql://ann:SECRET@db.host", "series"),
+        ("postgresql://ann:SEC[RET@host?x=1/SECRET", "series"),
+        ("postgresql://ann:SEC/RET@db.host", "series"),
+        ("postgresql:///clinic?user=ann&password=SECRET", "clinic"),
+    ],
+)
+def test_no_password_names_a_series(source, made):
+    """The name is published, in the manifest and in names of folders."""
+    assert series_of(source) == made
 
 
 def test_odd_tables():

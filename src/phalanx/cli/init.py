@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from phalanx.cli.output import JSON, show_json, show_line, show_table, show_text, visible
-from phalanx.errors import PhalanxError, PlanError
+from phalanx.errors import PhalanxError, PlanError, without_passwords
 from phalanx.profile.use import QUESTIONS, Changes, Receiver, Use
 
 if TYPE_CHECKING:
@@ -93,8 +93,9 @@ def init(
     phi2, columns; null where it is left out).
     """
     from phalanx.data.sources.source import csv_dialect, read_source
+    from phalanx.plan_file import write_new
     from phalanx.profile.choice import likely_changes
-    from phalanx.profile.proposal import fitting, propose_plan, roles_of, slug
+    from phalanx.profile.proposal import fitting, propose_plan, roles_of, series_of, slug
     from phalanx.profile.table import profile
 
     target = to or Path("plan.toml")
@@ -113,14 +114,13 @@ def init(
     text = propose_plan(
         _seen_from(source, target.parent),
         profiles,
-        slug(name or Path(source.split("://")[-1]).stem),
+        slug(name) if name else series_of(source),
         query=query,
         use=use,
         dialect=dialect,
     )
     try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(target, text)
     except FileExistsError:
         raise _exists(target) from None
     except OSError as error:
@@ -262,7 +262,7 @@ def _correlation(
 
 def _show_columns(source: str, profiles: "Sequence[ColumnProfile]") -> None:
     show_table(
-        source,
+        without_passwords(source),
         ["column", "type", "distinct", "missing", "role", "why"],
         [
             [p.name, p.type, p.distinct, p.missing, p.role, p.reason]

@@ -23,6 +23,7 @@ from phalanx.exploration.keeping import make_private
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
 from phalanx.exploration.running import answers
 from phalanx.plan import Plan
+from phalanx.plan_file import write_new
 from phalanx.report.multiples import Dot, Multiples, Panel, frontier
 
 Progress = Callable[[int, int], None]
@@ -198,8 +199,7 @@ class Exploration:
         why = f"Point {number} of phalanx explore: {point.label}. {self.why}"
         changed = adopted(self.plan, text, point.method, source=self.source, why=why)
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(changed)
+            write_new(path, changed)
         except FileExistsError:
             raise PlanError(f"{path} exists; name a new file for the adopted plan.") from None
         except OSError as error:

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import SourceError
@@ -213,6 +214,19 @@ def _hierarchies(quasi: Sequence[ColumnProfile]) -> list[str]:
                 " the alphabet's"
             )
     return ["", "[schema.hierarchies]", *declared] if declared else []
+
+
+def series_of(source: str) -> str:
+    """The name that a source suggests for its series, which is published: of an address no more than
+    the database, as there may be a password in the rest.
+
+    >>> series_of("2024/ward a.csv"), series_of("postgresql://ann:secret@host/clinic?password=secret")
+    ('ward-a', 'clinic')
+    """
+    if "://" not in source:
+        return slug(Path(source).stem)
+    _, slash, database = source.partition("://")[2].partition("?")[0].rpartition("/")
+    return slug(Path(database).stem if slash and "@" not in database else "")
 
 
 def slug(name: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 from phalanx.adversaries.registry import KNOWN
 from phalanx.data.sources.source import csv_dialect, read_source
 from phalanx.errors import PlanError
-from phalanx.profile.proposal import propose_plan, slug
+from phalanx.plan_file import write_new
+from phalanx.profile.proposal import propose_plan, series_of
 from phalanx.profile.table import profile
 from phalanx.profile.use import Changes, Receiver, Use
 from phalanx.studio import planfile
@@ -29,11 +30,10 @@ def bring(place: Place, form: Form) -> str:
     dialect = csv_dialect(source)
     columns = profile(read_source(source, query=query, drop=None, dialect=dialect))
     location = source if "://" in source else os.path.relpath(source, path.parent)
-    series = slug(Path(source).stem)
+    series = series_of(source)
     text = propose_plan(location, columns, series, query=query, use=use, dialect=dialect)
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text)
     except FileExistsError:
         raise PlanError(f"{path.name} exists and is not overwritten; open it instead.") from None
     except OSError as error:
