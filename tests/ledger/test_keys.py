@@ -17,6 +17,7 @@ import pytest
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger
 from phalanx.ledger.keys import VARIABLE, Keyring
+from phalanx.ledger.marks import Mark
 
 
 def beside(key_file: Path) -> list[str]:
@@ -102,6 +103,32 @@ def test_a_key_that_others_may_read(url: str, key_file: Path, mode: int) -> None
         Ledger.open(url)
     key_file.chmod(0o400)
     Ledger.open(url).close()
+
+
+def test_a_key_is_not_given_to_another_user(
+    url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who laid a file where the key is written owns it, and root could write to it all the same."""
+    beside = key_file.with_name(f"{key_file.name}.new")
+    beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: beside.stat().st_uid + 1)
+    with pytest.raises(LedgerError, match="belongs to another user"):
+        Ledger.open(url)
+    assert not key_file.exists() and beside.read_bytes() == b""
+
+
+def test_no_pipe_is_waited_for(url: str, key_file: Path) -> None:
+    """In place of the key, and in place of the mark."""
+    Ledger.open(url).close()
+    key_file.unlink()
+    os.mkfifo(key_file, mode=0o600)
+    with pytest.raises(LedgerError, match="does not hold a key"):
+        Ledger.open(url)
+    mark = Mark.beside(key_file)
+    os.mkfifo(mark.file)
+    with pytest.raises(LedgerError, match="is damaged"):
+        mark.read()
 
 
 def test_the_environment_wins(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -472,6 +472,13 @@ def test_published_folders_may_be_read_by_those_whom_the_umask_lets(tmp_path: Pa
     assert path.stat().st_mode & 0o777 == 0o750
 
 
+def test_what_is_no_folder_is_no_staging_folder(tmp_path: Path) -> None:
+    """A pipe of such a name is not waited for, and left alone."""
+    os.mkfifo(tmp_path / ".s.0123456789abcdef.staging")
+    assert series_in(tmp_path).publish(table()).path.is_dir()
+    assert (tmp_path / ".s.0123456789abcdef.staging").is_fifo()
+
+
 def test_no_folder_may_be_written_by_everybody(tmp_path: Path) -> None:
     """Whatever the umask: another user could lay a page or a link where the next one is written."""
     umask = os.umask(0)

@@ -118,7 +118,8 @@ def read_key(file: Path, *, of: str, remedy: str) -> bytes:
     others or not a key.
     """
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        # a pipe would be waited for
+        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             os.close(handle)
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
@@ -165,6 +166,9 @@ def write_key(file: Path, key: bytes, *, remedy: str) -> None:
             if file.exists():  # and what was opened may be the key by now
                 beside.unlink(missing_ok=True)
                 return
+            owner = os.fstat(opened.fileno()).st_uid
+            if owner != os.geteuid():  # who could read what root writes there
+                raise OSError(errno.EPERM, f"{beside.name} belongs to another user")
             try:
                 os.fchmod(opened.fileno(), 0o600)  # a strict umask must not lock the owner out
                 opened.truncate(0)

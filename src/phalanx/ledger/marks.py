@@ -68,7 +68,8 @@ class Mark:
         cannot be read or was damaged.
         """
         try:
-            with self.file.open("rb") as opened:
+            handle = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # as of a pipe
+            with os.fdopen(handle, "rb") as opened:
                 content = opened.read(_LARGEST)
         except FileNotFoundError:
             return {}

@@ -181,7 +181,8 @@ def _staged(to: Path, series: str) -> list[Path]:
     not ours.
     """
     name = re.compile(rf"\.{re.escape(series)}\.[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
-    return sorted(path for path in to.iterdir() if name.fullmatch(path.name)) if to.is_dir() else []
+    there = to.iterdir() if to.is_dir() else ()
+    return sorted(path for path in there if name.fullmatch(path.name) and path.is_dir())
 
 
 def _fresh_name() -> str:
