@@ -25,7 +25,11 @@ from pathlib import Path
 from typing import Any, Final
 
 """So much of a path stands in a sentence."""
-_USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
+_RUN: Final = re.compile(r"[^\s'\"]+")
+_BEFORE: Final = re.compile(r"(?<![\w+.])[A-Za-z][\w+.-]{0,99}:/*+(?!user@host)")
+"""What stands before a password in a run of letters that has an @ behind it. It has a longest
+length: else the time for a long name would grow with its square.
+"""
 EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "dp": ("opendp", "dp_accounting"),
     "mutual-cover": ("highspy",),
@@ -123,7 +127,15 @@ def without_passwords(text: str) -> str:
     >>> without_passwords("sqlite:///a.db?password=pw ann:pw@db")
     'sqlite:///a.db?password=… ann:…@db'
     """
-    return _OPTION.sub(r"\1=…", _USER.sub(r"\1…@", text))
+    return _OPTION.sub(r"\1=…", _RUN.sub(lambda run: _without_user(run[0]), text))
+
+
+def _without_user(run: str) -> str:
+    last = run.rfind("@")
+    if last < 0:
+        return run
+    ends = (before.end() for before in _BEFORE.finditer(run))
+    return next((f"{run[:end]}…{run[last:]}" for end in ends if end <= last), run)
 
 
 def shortened(text: str, most: int = 200) -> str:
