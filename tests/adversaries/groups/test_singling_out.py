@@ -4,6 +4,7 @@ no part in them, and releases that say less.
 """
 
 from math import log, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -99,6 +100,18 @@ def test_a_private_release_does_not():
     assert abs(careless.success - careless.baseline) * careless.predicates > sqrt(
         careless.predicates * log(2 / ALPHA) / 2
     )
+
+
+@pytest.mark.parametrize("beta", [0, -1, pytest.param(10**400, id="huge"), "x", None])
+def test_a_sample_that_is_none_is_refused(beta):
+    """A stranger's manifest may say anything of its method."""
+    method = SafeSampling(epsilon=1, delta="1e-6", scheme=SCHEME, expected_rows=2000)
+    microdata = encoded_with(table(2000)[0], ["age", "zip", "sex"])
+    said = {**method.parameters(), "beta": beta}
+    publish = method.publish
+    method = SimpleNamespace(publish=publish, parameters=lambda: said)
+    with pytest.raises(PhalanxError, match=r"beta must be|no row was sampled"):
+        attacked(method, microdata, "fixed")
 
 
 SCHEME = {

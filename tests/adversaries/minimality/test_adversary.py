@@ -19,7 +19,7 @@ from phalanx.adversaries.minimality import replaying
 from phalanx.adversaries.minimality.requirements import Requirement
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import NotEligible, ReleaseError
+from phalanx.errors import NotEligible, PhalanxError, ReleaseError
 from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.base import Memory
 from phalanx.methods.mondrian.method import Mondrian
@@ -379,3 +379,17 @@ def test_equal_costs_are_told_apart_as_the_method_does(seed):
     found = Minimality().attack(release, Evidence(microdata={1: microdata}))
 
     assert found.certain == found.exposed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *({"k": wrong} for wrong in (None, 0, "x", True, float("inf"))),
+        *({"l": wrong} for wrong in (None, 0, -1, "1/0", float("nan"))),
+        *({"diversity": wrong} for wrong in (None, "x", [], {})),
+    ],
+)
+def test_what_a_manifest_says_wrongly_is_no_fault_of_ours(said):
+    """A stranger's manifest may say anything of its method."""
+    with pytest.raises(PhalanxError, match=r"must be|which is none"):
+        Requirement.of({"name": "slicing", "l": 2, **said}, None)

@@ -13,7 +13,7 @@ from phalanx.adversaries.candidates import Values
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.exact import exact
+from phalanx.exact import bounded
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.recoded import Images
 from phalanx.guarantees.views.boxes import box_ends, codes_of_ends
@@ -137,7 +137,11 @@ class Regions:
             first, last = recoding.codes(cells, microdata.columns[name].domain)
             spans.append((first[place], last[place]))
         low, high = (np.stack(side, axis=1) for side in zip(*spans, strict=True))
-        sampled = float(exact(release.manifest.method.get("beta", 1), "beta"))
+        sampled = float(bounded(release.manifest.method.get("beta", 1), "beta", 0, 1))
+        if not sampled:
+            raise ReleaseError(
+                "the manifest says that no row was sampled; ask the publisher again."
+            )
         nothing = np.zeros(0, dtype=np.int64)
         return cls(
             names,

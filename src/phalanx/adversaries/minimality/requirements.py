@@ -10,7 +10,7 @@ from math import ceil, log
 from typing import Any, Final
 
 from phalanx.errors import ReleaseError
-from phalanx.exact import exact
+from phalanx.exact import bounded, exact, whole
 from phalanx.guarantees.t_closeness import domain_places
 from phalanx.guarantees.views.groups import Groups
 
@@ -22,6 +22,7 @@ _MARGIN: Final = 1e-9
 equally frequent.
 """
 _REPLAYED: Final = ("mondrian", "slicing")
+_DIVERSITIES: Final = ("frequency", "distinct", "entropy", "recursive")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +80,14 @@ class Requirement:
                 f"this adversary does not replay a method with {options[0]}; look at a release"
                 " without it."
             )
-        l = exact(method["l"], "l") if "l" in method else None
+        if (diversity := method.get("diversity", "frequency")) not in _DIVERSITIES:
+            raise ReleaseError(
+                f"the manifest says diversity = {diversity!r}, which is none; see what 'phalanx"
+                " verify' says of it."
+            )
+        l = bounded(method["l"], "l", 1) if "l" in method else None
         about = l is not None or "t" in method
-        least = int(method.get("k", method.get("bucket_size", 1)))
+        least = whole(method.get("k", method.get("bucket_size", 1)), "k")
         ordered = method.get("distance") == "ordered"
         domain, place_of = domain_places(groups) if ordered else ((), ())
         places = [int(place) for place in place_of]
@@ -90,7 +96,7 @@ class Requirement:
             # bucket is no smaller either
             least=max(least, ceil(l)) if l is not None else least,
             l=l,
-            diversity=str(method.get("diversity", "frequency")),
+            diversity=diversity,
             c=exact(method["c"], "c") if "c" in method else None,
             t=exact(method["t"], "t") if "t" in method else None,
             ordered=ordered,
