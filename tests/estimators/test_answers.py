@@ -252,6 +252,16 @@ def test_suppression_leaves_no_upper_bound(tmp_path) -> None:
         release.estimate("count(*)", suppressed=-1)
 
 
+@pytest.mark.parametrize("beta", [0, -1, "1/0", "x", {}, None, pytest.param(10**400, id="huge")])
+def test_a_rate_of_sampling_that_is_none_is_refused(beta) -> None:
+    """A stranger's manifest may say anything of it."""
+    release = px.publish(people(400), schema(), METHODS["safe-sampling"])
+    wrong = [{**promise, "beta": beta} for promise in release.manifest.guarantees]
+    bent = replace(release, manifest=release.manifest.model_copy(update={"guarantees": wrong}))
+    with pytest.raises(px.PhalanxError, match=r"beta must be|no row was sampled"):
+        bent.estimate("count(*)")
+
+
 def test_a_sample_has_lower_bounds_only() -> None:
     """Of safe sampling only that published rows are there is certain; the estimate is over the
     sampling rate.

@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.errors import ReleaseError
 from phalanx.estimators.regions import after, declared_tree, spans
 from phalanx.estimators.view import Ends, Facet, View
+from phalanx.exact import bounded
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.manifest import PublishedAttribute
@@ -44,9 +46,11 @@ def view(release: Release) -> View:
 
 def _beta(release: Release) -> float:
     """With what probability a row was sampled, as the manifest says it."""
-    beta = next((g["beta"] for g in release.manifest.guarantees if "beta" in g), 1)
-    numerator, _, denominator = str(beta).partition("/")
-    return float(numerator) / float(denominator or 1)
+    stated = next((g["beta"] for g in release.manifest.guarantees if "beta" in g), 1)
+    beta = float(bounded(stated, "beta", 0, 1))
+    if not beta:
+        raise ReleaseError("the manifest says that no row was sampled; ask the publisher again.")
+    return beta
 
 
 def _ends(attribute: PublishedAttribute, table: pl.DataFrame, recoding: Mapping[str, Any]) -> Ends:
