@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One attribute of a table: what type it has, and its values as codes over an ordered domain."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,21 @@ def check_missing(values: pl.Series, schema: Schema) -> None:
         raise SourceError(
             f"column {values.name!r} is missing in {missing} of {len(values)} rows; say missing ="
             ' "value" in the schema to treat that as a value of its own, or fill it at the source.'
+        )
+
+
+def check_beside_fractions(name: str, parts: Sequence[pl.Series]) -> None:
+    """SchemaError where some of the values of a series, which are in ``parts``, are fractions, and a
+    whole number is too large to stand beside them: two such numbers would become one.
+    """
+    if any(part.dtype.is_float() for part in parts) and any(
+        part.dtype.is_integer()
+        and not part.cast(pl.Float64).cast(part.dtype, strict=False).equals(part)
+        for part in parts
+    ):
+        raise SchemaError(
+            f"column {name!r} holds whole numbers beyond 2**53, and fractions in this or an earlier"
+            " release; make it text, under another series name."
         )
 
 

@@ -182,6 +182,19 @@ def test_numbers_are_the_same_whatever_their_width():
     assert second["ann"] == first["ann"] == {9, 11}
 
 
+def test_numbers_that_no_fraction_stands_beside():
+    """Two whole numbers of a signature that a column of fractions would make one: its groups would
+    hold the same value twice.
+    """
+    large = [("ann", 20, 2**53), ("bob", 30, 2**53 + 1)]
+    halves = [("eve", 25, 0.5), ("finn", 35, 1.5)]
+    for first, then in ((large, halves), (halves, large)):
+        history = History(m=2)
+        history.publish(first)
+        with pytest.raises(SchemaError, match=r"column 'ill' holds whole numbers beyond 2\*\*53"):
+            history.publish(then)
+
+
 def test_a_missing_sensitive_value_is_a_value():
     """It has its place in signatures, and stays the same from release to release."""
     history = History(m=2)

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Codes, Ints
-from phalanx.data.column import Column
+from phalanx.data.column import Column, check_beside_fractions
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR, members
-from phalanx.errors import PlanError, SchemaError, did_you_mean
+from phalanx.errors import PlanError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +116,8 @@ def in_one_type(column: Column, remembered: Sequence[pl.Series]) -> Column:
     kind: pl.DataType = next(iter(kinds)) if len(kinds) == 1 else pl.String()
     if len(kinds) > 1 and all(each.is_numeric() for each in kinds):
         kind = pl.Float64() if any(each.is_float() for each in kinds) else pl.Int64()
-    if kind.is_float() and any(
-        each.dtype.is_integer() and not each.cast(kind).cast(each.dtype, strict=False).equals(each)
-        for each in (values, *remembered)
-    ):
-        raise SchemaError(
-            f"column {name!r} holds whole numbers beyond 2**53, and fractions in this or an earlier"
-            " release; make it text, under another series name."
-        )
+    if kind.is_float():
+        check_beside_fractions(name, (values, *remembered))
     return replace(column, domain=replace(column.domain, values=values.cast(kind)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Bools, Ints
+from phalanx.data.column import check_beside_fractions
 from phalanx.data.microdata import Microdata
 from phalanx.data.standing import rows_of
 from phalanx.methods.base import Memory
@@ -226,6 +227,7 @@ def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
     """The table's sensitive values, followed by those that only signatures hold: a counterfeit may
     need one of them.
     """
+    check_beside_fractions(values.name, (values, remembered))
     both = pl.concat(
         [values.to_frame("value"), remembered.unique().sort().to_frame("value")],
         how="vertical_relaxed",
