@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from phalanx import (
+    Anatomy,
     Bands,
     MInvariance,
     Mondrian,
@@ -22,11 +23,14 @@ from phalanx import (
     Release,
     Schema,
     Series,
+    Slicing,
     Tree,
     Verification,
+    publish,
     verify,
 )
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SchemaError
+from phalanx.methods.base import Method
 from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.verification import gather_evidence, read_releases, schema_of, verify_table
 
@@ -150,6 +154,23 @@ def test_what_is_said_as_json(issued: Path) -> None:
         t="1/6",
     )
     assert json.loads(json.dumps(found.to_json()))["checks"][0]["bound"] == "1/6"
+
+
+@pytest.mark.parametrize("method", [Mondrian(k=4, l=2), Anatomy(l=2), Slicing(l=2)])
+def test_an_original_that_names_no_person(tmp_path: Path, method: Method) -> None:
+    """Its rows are compared with the release that was made of it: a value that is another one, or a
+    person who is missing, is seen.
+    """
+    people = table().select("age", "pay", "ill")
+    publish(people, Schema(quasi=["age", "pay"], sensitive="ill"), method).save(tmp_path / "r")
+    other = people.with_columns(ill=pl.Series(["e", *people["ill"][1:]]))
+    names = []
+    for original, holds in ((people, True), (other, False), (people[1:], False)):
+        found = verify(tmp_path / "r", originals=[original])
+        (check,) = [each for each in found.checks if "persons of the original" in each.name]
+        names.append(check.name)
+        assert (found.holds, check.holds) == (holds, holds), check.note
+    assert names == ["release 1: persons of the original"] * 3
 
 
 ILL: dict[str, tuple[dict[str, Any], type[PhalanxError], str]] = {

@@ -79,7 +79,7 @@ def verify(
                 Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
             )
         if evidence is not None:
-            checks += _truth(release, evidence, sound=checks[0].holds)
+            checks += _truth(release, evidence, sound=checks[0].holds, by_rows=not only_last)
         verdicts += [
             replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in checks
         ]
@@ -243,12 +243,13 @@ def _is_about_values(guarantee: Guarantee) -> bool:
     return "values" in getattr(guarantee, "hides", ()) or getattr(guarantee, "of_values", False)
 
 
-def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:
+def _truth(release: Release, evidence: Evidence, *, sound: bool, by_rows: bool) -> list[Verdict]:
     """Whether what was published about each person is so, and each person is published or
-    suppressed, where the original table and its persons are given.
+    suppressed, where the original table is given; ``by_rows``: also where it tells no persons, as far
+    as its rows show it.
     """
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
-    if microdata is None or microdata.persons is None:
+    if microdata is None or (microdata.persons is None and not by_rows):
         return []
     if not sound:
         note = "not checked, since the release contradicts itself; see consistency"
@@ -261,7 +262,7 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict
                 note=note,
             )
         ]
-    if mapping is None:
+    if mapping is None or microdata.persons is None:
         verdict = coverage.check(release, microdata, hides_values=truth.suppresses(release))
         return [] if verdict is None else [verdict]
     rows = rows_of(microdata.persons, mapping["person"])

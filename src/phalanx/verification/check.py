@@ -78,7 +78,8 @@ def verify(
         One table for each release, in the order of ``releases``, with the ``identifier`` column;
         adds the public view, in which an adversary knows each person's quasi-identifiers.
     identifier : str, optional
-        The identifier column of the originals.
+        The identifier column of the originals; one release alone is compared with an original that
+        has none, row by row.
     cluster : str, optional
         The cluster column of the originals; adds what is promised of households.
     allow_seeded : bool, default False
@@ -121,6 +122,7 @@ def verify(
                 originals=originals,
                 identifier=identifier,
                 cluster=cluster,
+                persons=len(read) > 1,
                 in_parts=not originals,
             )
             if ledger is not None or originals
