@@ -383,6 +383,15 @@ def test_a_folder_that_the_ledger_does_not_know(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "s-1" / "mine").read_text() == "x"
 
 
+def test_a_ledger_by_url_and_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is no URL is a path, as a Path is: all name one ledger."""
+    monkeypatch.chdir(tmp_path)
+    for number, place in enumerate(("l.db", Path("l.db"), f"sqlite:///{tmp_path}/l.db"), 1):
+        assert series_in(tmp_path, ledger=place).publish(table()).number == number
+    with pytest.raises(LedgerError, match="a ledger url starts with sqlite:/// or postgresql://"):
+        series_in(tmp_path, ledger="mysql://l.db").publish(table())
+
+
 def test_a_past_that_was_changed(tmp_path: Path) -> None:
     """Nothing follows on a release that is missing, or is not the one that the ledger recorded."""
     made = series_in(tmp_path).publish(table())

@@ -156,7 +156,8 @@ class Series:
         if not isinstance(ledger, str | Path | None):
             raise LedgerError(f"the ledger is {kind_of(ledger)}; give its url, or its file's path.")
         place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
-        url = place if isinstance(place, str) else f"sqlite:///{place.absolute()}"
+        is_url = isinstance(place, str) and ":" in place
+        url = str(place) if is_url else f"sqlite:///{Path(place).absolute()}"
         self._is = _Settings(
             schema=schema,
             method=method,
