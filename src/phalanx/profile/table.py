@@ -174,27 +174,31 @@ def _households(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[Colum
 
 def _named_by_a_row(frame: pl.DataFrame) -> bool:
     """Whether a first line was taken for names that is a row: no column of numbers or dates is named
-    by anything else, and half of all columns at least by such, or by a value of theirs.
+    by anything else, half of all columns at least by such or by a value of theirs, and of columns of
+    text, where there are some, one by a value; else years and numbers of columns are names.
 
     >>> _named_by_a_row(pl.DataFrame({"34": [41, 29], "f": ["m", "f"], "angina": ["flu", "flu"]}))
     True
     """
-    if frame.columns in ([f"{i + first}" for i in range(frame.width)] for first in (0, 1)):
-        return False  # a table whose columns were only numbered
-    like = 0
-    for column in frame.get_columns():
-        name = pl.Series([column.name])
-        if column.dtype.is_numeric():
-            named = name.cast(pl.Float64, strict=False).is_not_null()[0]
-        elif column.dtype.is_temporal() and column.dtype not in (pl.Time, pl.Duration):
-            named = name.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).is_not_null()[0]
-        else:
-            like += column.dtype == pl.String and column.name in column
-            continue
-        if not named:
-            return False
-        like += 1
+    texts = [column for column in frame.get_columns() if column.dtype == pl.String]
+    others = [c for c in frame.get_columns() if c.dtype.is_numeric() or c.dtype.is_temporal()]
+    by_value = sum(column.name in column for column in texts)
+    if not all(_reads_as(column.name, column.dtype) for column in others) or (
+        texts and not by_value
+    ):
+        return False
+    names = [int(c.name) for c in others if c.name.isdecimal()]
+    if not texts and names == list(range(names[0], names[0] + frame.width) if names else ()):
+        return False
+    like = len(others) + by_value
     return like > 1 and 2 * like >= frame.width
+
+
+def _reads_as(name: str, dtype: pl.DataType) -> bool:
+    text = pl.Series([name])
+    if dtype.is_numeric():
+        return text.cast(pl.Float64, strict=False).null_count() == 0
+    return text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).null_count() == 0
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
