@@ -584,3 +584,16 @@ def test_a_slider_that_is_moved_early_counts(chromium: Any, published: Any) -> N
     shown(page, "output[for=step-k]").to_have_text(after[at])
     shown(page, "#estimate").to_contain_text(f"one of at least {after[at]}")
     assert page.complaints == []
+
+
+def test_what_is_typed_early_counts(chromium: Any, published: Any) -> None:
+    """A figure of a promise, typed while the scripts are on their way: what is promised is of it."""
+    _, addresses = published
+    page, held = enter(chromium, addresses[-1]), []
+    page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
+    page.goto(f"{page.origin}/promise", wait_until="commit")
+    page.locator("#mondrian-k").fill("7")
+    for script in held:
+        script.continue_()
+    shown(page, "#preview-mondrian").to_contain_text("at least 7")
+    assert page.complaints == []
