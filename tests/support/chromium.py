@@ -49,14 +49,21 @@ def served(place: Place) -> Iterator[list[str]]:
         ready.set()
 
     stop: list[Any] = []
+    begun = threading.Event()  # which is after the first address
+
+    def started(server: Any) -> None:
+        stop.append(server)
+        begun.set()
+
     thread = threading.Thread(
-        target=serve, args=(place,), kwargs={"announce": announce, "started": stop.append}
+        target=serve, args=(place,), kwargs={"announce": announce, "started": started}
     )
     thread.start()
     try:
         assert ready.wait(60)
         yield addresses
     finally:
+        begun.wait(60)
         for server in stop:
             server.should_exit = True
         thread.join(30)
