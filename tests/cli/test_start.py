@@ -70,6 +70,20 @@ def test_a_publication_loads_what_it_needs(ward) -> None:
     assert loaded(ward.path) == ["numba", "phalanx.report"]
 
 
+def test_the_python_that_is_named_takes_no_module_of_the_working_folder(tmp_path: Path) -> None:
+    """``python -m phalanx``, where what lies beside a table has the name of a library."""
+    (tmp_path / "typer.py").write_text("raise SystemExit('a stranger')")
+    made = subprocess.run(
+        [sys.executable, "-m", "phalanx", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.startswith("phalanx ")
+
+
 def test_the_studio_looks_for_cycles_as_any_program_that_runs_for_hours(monkeypatch) -> None:
     """A command that is soon done looks for them rarely; the studio would keep them."""
     from phalanx.studio import serving
