@@ -18,7 +18,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.verify import verify
-from phalanx.methods.slicing.columns import column_boxes
+from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, write_folder

@@ -14,7 +14,7 @@ from naive import mondrian as naive
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError
-from phalanx.methods.slicing.columns import column_boxes
+from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.release.forms.sliced import Boxes
 
 QUASI = ("age", "sex", "zip")

@@ -21,7 +21,7 @@ from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.guarantees.verify import verify
 from phalanx.guarantees.views.sliced import View
-from phalanx.methods.slicing.columns import column_boxes
+from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release, write_folder
 from phalanx.release.forms import sliced

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of slicing: which attributes share one, and the boxes that become of their values,
-each shared by enough rows (Li, Li, Zhang, Molloy, "Slicing", sections 4.1.2, 4.1.3 and 4.2).
+"""The columns of slicing: which attributes share one (Li, Li, Zhang, Molloy, "Slicing", sections
+4.1.2 and 4.1.3).
 """
 
 import itertools
@@ -9,23 +9,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints, in_order
+from phalanx.arrays import Floats, Ints
 from phalanx.data.join_tree import join_tree
-from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, PlanError, did_you_mean, listed
+from phalanx.errors import PlanError, did_you_mean, listed
 from phalanx.exact import whole
-from phalanx.methods.mondrian.method import Mondrian
-from phalanx.methods.mondrian.method import partition as mondrian_partition
-from phalanx.release.forms.sliced import Boxes
+from phalanx.methods.slicing.clusters import clusters
 
 Columns = tuple[tuple[str, ...], ...]
 
-_MOST_SWAPS: Final = 1000
-"""PAM swaps while that helps; with so few points it stops long before."""
 _UNASKED: Final = 0.01
 """What phi^2 of two attributes counts that are never asked about together: enough to tell them
 apart."""
-_KEY = "[method] generalize_columns_k"
 
 
 def partition(
@@ -82,7 +76,7 @@ def partition(
             if sensitive_column_size is None:
                 sensitive_column_size = min(1 + together, d - columns + 1) if columns > 1 else d
     if sensitive_column_size is None or sensitive is None:
-        columns_of = _clusters(matrix, columns)
+        columns_of = clusters(matrix, columns)
     else:
         s = names.index(sensitive)
         nearest = sorted(
@@ -94,7 +88,7 @@ def partition(
         columns_of = [
             *(
                 rest[cluster].tolist()
-                for cluster in _clusters(matrix[np.ix_(rest, rest)], columns - 1)
+                for cluster in clusters(matrix[np.ix_(rest, rest)], columns - 1)
             ),
             with_s,
         ]
@@ -212,63 +206,6 @@ def check_partition(columns: Any, names: Sequence[str], sensitive: str | None = 
     return _in_order(columns, names, sensitive)
 
 
-def column_boxes(
-    microdata: Microdata, columns: Sequence[Sequence[str]], k: int
-) -> dict[int, Boxes]:
-    """Boxes for every column that has quasi-identifiers, by its place; each box holds at least
-    ``k`` rows of the whole table.
-
-    A box is an interval of each quasi-identifier of the column, no wider than its rows; no two
-    boxes of a column have a value in common, so that an adversary who knows a person's values knows
-    the box. What is sensitive is in no box. With ``k`` = 1 a box is one column value.
-
-    ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least
-    1 or an attribute stands in two columns, MethodError for fewer than ``k`` rows.
-
-    Source: the paper leaves the way open and names Mondrian; these are its strict cuts at medians,
-    over the column's attributes only.
-    """
-    whole(k, _KEY)
-    if sum(map(len, columns)) > len(set().union(*columns)):
-        raise PlanError(
-            f"{_KEY} cannot be kept where an attribute stands in two columns, whose intervals would"
-            " cross; leave it out."
-        )
-    if microdata.rows < k:
-        raise MethodError(
-            f"the table has {microdata.rows} row(s) and {_KEY} = {k} asks for as many with each"
-            " column value; lower it, or leave it out."
-        )
-    quasi_of = [
-        [name for name in column if name != microdata.schema.sensitive] for column in columns
-    ]
-    return {place: _boxes(microdata, names, k) for place, names in enumerate(quasi_of) if names}
-
-
-def _clusters(matrix: Floats, columns: int) -> list[list[int]]:
-    """The places of the attributes of every cluster, none empty."""
-    if columns == 0:
-        return []
-    import kmedoids  # type: ignore[import-untyped]  # imports scikit-learn where that is installed, which takes a second
-
-    distance = np.ascontiguousarray(1 - matrix, dtype=np.float64)
-    np.fill_diagonal(distance, 0)
-    clustering = kmedoids.pam(distance, columns, max_iter=_MOST_SWAPS, init="build")
-    medoids = [
-        int(medoid) for medoid in clustering.medoids
-    ]  # fewer than asked for where that comes to the same distance
-    clusters = {medoid: [medoid] for medoid in medoids}
-    away = {}
-    for place in sorted(set(range(len(matrix))) - set(medoids)):
-        medoid = medoids[int(clustering.labels[place])]
-        clusters[medoid].append(place)
-        away[place] = float(distance[place, medoid])
-    for place in sorted(away, key=lambda place: (-away[place], place))[: columns - len(medoids)]:
-        clusters[medoids[int(clustering.labels[place])]].remove(place)
-        clusters[place] = [place]
-    return list(clusters.values())
-
-
 def _in_order(
     columns: Iterable[Sequence[str]], names: Sequence[str], sensitive: str | None
 ) -> Columns:
@@ -292,16 +229,3 @@ def _check_names(column: Sequence[Any], names: Sequence[str], number: int) -> No
             raise PlanError(
                 f"[method] columns: column {number} names {name!r} twice; name it once."
             )
-
-
-def _boxes(microdata: Microdata, names: Sequence[str], k: int) -> Boxes:
-    of_row = mondrian_partition(
-        Mondrian(k=k, cut_at="median"), [microdata.columns[name] for name in names], None
-    )
-    order = in_order(of_row)
-    begins = np.flatnonzero(np.diff(of_row[order], prepend=-1))
-    ends: dict[str, tuple[Ints, Ints]] = {}
-    for name in names:
-        codes = microdata.columns[name].codes[order].astype(np.int64)
-        ends[name] = np.minimum.reduceat(codes, begins), np.maximum.reduceat(codes, begins)
-    return Boxes(of_row, ends)

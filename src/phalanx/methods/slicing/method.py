@@ -38,12 +38,8 @@ from phalanx.methods.mondrian.method import Mondrian, balanced_partition
 from phalanx.methods.mondrian.method import partition as partition_of_rows
 from phalanx.methods.not_applicable import grouped_apart, rows_apart
 from phalanx.methods.requirement import Requirement
-from phalanx.methods.slicing.columns import (
-    Columns,
-    check_partition,
-    column_boxes,
-    partition,
-)
+from phalanx.methods.slicing.column_boxes import column_boxes
+from phalanx.methods.slicing.columns import Columns, check_partition, partition
 from phalanx.methods.slicing.cuts import Local, by_cuts
 from phalanx.methods.slicing.dealing import at_random, group, merged
 from phalanx.methods.slicing.eligibility import check_eligible, eligible
