@@ -47,6 +47,28 @@ def test_the_own_cache_comes_before_it(place: Path, monkeypatch: pytest.MonkeyPa
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("cache_home", [None, "", "cache"])
+def test_a_home_that_is_not_there_is_none(
+    place: Path, monkeypatch: pytest.MonkeyPatch, cache_home: str | None
+) -> None:
+    """A user whom the machine does not know, as in a container; a relative folder is no cache, which
+    its specification says, too, and which might lie beside a table.
+    """
+
+    def unknown() -> Path:
+        raise RuntimeError
+
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(cache.Path, "home", unknown)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    if cache_home is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", cache_home)
+    with pytest.warns(cache.CompilesEachTime):
+        made = cache.choose()
+    assert made.name.startswith("phalanx-kernels-")
+    assert sorted(path.name for path in place.iterdir()) == sorted(["file", made.name])
+
+
 def test_the_installation_comes_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it may be written, numba's own choice is left alone."""
     monkeypatch.setattr(cache, "BESIDE", place)

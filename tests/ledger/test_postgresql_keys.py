@@ -56,6 +56,18 @@ def test_without_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         assert Address.of("postgresql://h/d").key_file().parent == tmp_path / ".config" / "phalanx"
 
 
+def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom the machine does not know, as in a container, reads what to set."""
+
+    def unknown() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(LedgerError, match=r"this user has none; set XDG_CONFIG_HOME to a private"):
+        Address.of("postgresql://h/d").key_file()
+
+
 def test_a_colleague_copies_the_key(
     url: str, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

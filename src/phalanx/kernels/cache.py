@@ -47,8 +47,8 @@ def choose() -> Path:
         return Path(wanted)
     if not wanted and _usable(BESIDE / _HERE):
         return BESIDE
-    place = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "phalanx"
-    if _usable(place) and _ours(place):
+    place = _of_the_user()
+    if place is not None and _usable(place) and _ours(place):
         os.environ[_VARIABLE] = str(place)
     else:
         place = _temporary()
@@ -73,6 +73,15 @@ def _all_of_ours() -> bytes:
         for file in sorted(room.glob("*.py")) if room.is_dir() else (room,):
             digest.update(file.read_bytes())
     return digest.digest()
+
+
+def _of_the_user() -> Path | None:
+    """The folder in the user's own cache; None for a user without a home, as containers have."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        return (base if base.is_absolute() else Path.home() / ".cache") / "phalanx"
+    except RuntimeError:
+        return None
 
 
 def _usable(folder: Path) -> bool:

@@ -174,9 +174,13 @@ class Address:
         the address, so that every ledger has its own.
         """
         base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-        config = (
-            base if base.is_absolute() else Path("~/.config").expanduser()
-        )  # the XDG specification says to ignore relative ones
+        try:  # the XDG specification says to ignore relative ones
+            config = base if base.is_absolute() else Path.home() / ".config"
+        except RuntimeError:
+            raise LedgerError(
+                "the key of a ledger in PostgreSQL lies in the user's home, and this user has none;"
+                " set XDG_CONFIG_HOME to a private folder."
+            ) from None
         host = self.host if re.search(r":\d+$", self.host) else f"{self.host}:5432"
         place = f"{host}\0{self.database}\0{self.schema}"
         return config / "phalanx" / f"{hashlib.sha256(place.encode()).hexdigest()}.key"
