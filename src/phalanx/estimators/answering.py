@@ -410,16 +410,18 @@ def _interval(
     """The point and on both sides chance (1.96 standard deviations) and the model's error (a share
     of the distance between hard bounds) together.
     """
-    per = 1.0
-    if (
-        asked.aggregate == "mean" and asked.of is not None
-    ):  # a mean is off by the sum of what its numbers are off from it, over their number
-        (rows, _), variance = _spread(model, asked.where, asked.of, point, open_groups)
-        least, greatest = bounds.sums(asked.of, asked.where, point)
-        hard, per = (least, greatest), max(rows, 1.0)
-    if hard is None or not all(map(math.isfinite, hard)):
+    if hard is None:
         return None
-    half = math.hypot(_Z * math.sqrt(variance), error * (hard[1] - hard[0])) / per
+    width, per = hard[1] - hard[0], 1.0
+    if asked.of is not None:
+        around = 0.0
+        if asked.aggregate == "mean":  # off by what its numbers are off from it, over how many
+            (rows, _), variance = _spread(model, asked.where, asked.of, point, open_groups)
+            around, per = point, max(rows, 1.0)
+        width = bounds.width(asked.of, asked.where, around)
+    if not math.isfinite(width):
+        return None
+    half = math.hypot(_Z * math.sqrt(variance), error * width) / per
     if math.isnan(half):  # of numbers whose squares no float holds
         half = math.inf
     return point - half, point + half

@@ -133,6 +133,14 @@ class Bounds:
         """
         return self.least(name, where, shift), self.greatest(name, where, shift)
 
+    def width(self, name: str, where: Condition, shift: float) -> float:
+        """How far :meth:`sums` would be apart if no row had to stand at an end of its box, which is
+        what the error of intervals was measured as a share of.
+        """
+        numbers, slack = self._numbers(name, where), self._slack(name, where, shift)
+        least = numbers.anywhere(numbers.least).least(-shift)
+        return 2 * slack - least - numbers.anywhere(-numbers.greatest).least(shift)
+
     def open_sums(self, name: str, where: Condition) -> Bools:
         """In which groups it is open which of the numbers are of rows that the condition is true of,
         be it settled how many; shape (g,).
@@ -163,21 +171,45 @@ class Bounds:
             facet = self._facet_of(name, where)
             inner = [part for part in _top(where) if within(part, facet)]
             copies = self.entries(facet, All(tuple(inner)))[1]
-            least, greatest = self._ends(facet, name, self._allowed(name, inner))
+            allowed = self._allowed(name, inner)
+            least, greatest = self._ends(facet, name, allowed)
+            first, last = self._at_ends(facet, name, allowed, copies)
             there = (copies > 0) & (high[facet.group] > 0)
-            group, least, greatest, copies = (
-                facet.group[there],
-                least[there],
-                greatest[there],
-                copies[there],
-            )
-            up, down = (
-                _Taken.of(group, values, copies, low, high) for values in (least, -greatest)
-            )
             self._prepared[name, where] = _Numbers(
-                group, least, greatest, copies, up, down, surely=bool(low.any())
+                group=facet.group[there],
+                least=least[there],
+                greatest=greatest[there],
+                first=first[there],
+                last=last[there],
+                copies=copies[there],
+                low=low,
+                high=high,
+                ends_in=self._is_about(name, where),
+                surely=bool(low.any()),
             )
         return self._prepared[name, where]
+
+    def _at_ends(
+        self, facet: Facet, name: str, allowed: Bools, copies: Ints
+    ) -> tuple[Floats, Floats]:
+        """The greatest number at the low end of each entry and the least one at its high end, where
+        a row must stand there if so many copies are in, shapes (e,); NaN where none must.
+        """
+        box, regions = self.box(facet, name), self.regions[name]
+        low, high = (np.clip(end, 0, len(allowed) - 1) for end in (box.low, box.high))
+        first = np.where(allowed[low] & ~box.missing, regions.greatest[low], np.nan)
+        last = np.where(allowed[high], regions.least[high], np.nan)
+        most = self._of_leaf(facet, Leaf(name, allowed))[1]
+        all_in = box.tight[box.which] & (facet.count > 1) & (copies >= most)
+        return (
+            np.where(all_in, first[box.which], np.nan),
+            np.where(all_in, last[box.which], np.nan),
+        )
+
+    def _is_about(self, name: str, where: Condition) -> bool:
+        """Whether the number alone decides of which rows the condition is true."""
+        tree = merged(where, self.regions)
+        return isinstance(tree, Leaf) and tree.attribute == name
 
     def _facet_of(self, name: str, where: Condition) -> Facet:
         """The facet that holds a number, with most of the condition beside it."""
@@ -245,11 +277,19 @@ class _Taken:
     may: Ints
 
     @classmethod
-    def of(cls, group: Ints, values: Floats, copies: Ints, low: Ints, high: Ints) -> "_Taken":
+    def of(
+        cls,
+        group: Ints,
+        values: Floats,
+        copies: Ints,
+        low: Ints,
+        high: Ints,
+        other: Bools | None = None,
+    ) -> "_Taken":
         """Of each group at least ``low`` and at most ``high`` numbers are taken, always the
-        smallest.
+        smallest; with ``other``, shape of the numbers, those that are not come first.
         """
-        order = np.lexsort((values, group))
+        order = np.lexsort((values, np.zeros(len(values)) if other is None else other, group))
         group, values, copies = group[order], values[order], copies[order]
         upto = np.cumsum(copies)
         begin = np.searchsorted(group, group)
@@ -276,17 +316,51 @@ class _Taken:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """The group of each entry that can be in, its least and greatest number, how often, and their
-    least sums; ``surely``: whether some row is in.
+    """The entries that can be in: the group, the least and the greatest number of each, and how
+    many copies; of every group how many of its rows are in; ``surely``: whether some row is.
     """
 
     group: Ints
     least: Floats
     greatest: Floats
+    first: Floats
+    """The number of one copy, which stands at the low end; NaN where none must."""
+    last: Floats
+    """The same at the high end."""
     copies: Ints
-    up: _Taken
-    down: _Taken
+    low: Ints
+    high: Ints
+    ends_in: bool
+    """Whether rows at these ends are in whatever others are."""
     surely: bool
+
+    @cached_property
+    def up(self) -> _Taken:
+        """Least sums of the numbers."""
+        return self._taken(self.least, self.last)
+
+    @cached_property
+    def down(self) -> _Taken:
+        """The same of the numbers with the other sign."""
+        return self._taken(-self.greatest, -self.first)
+
+    def anywhere(self, values: Floats) -> _Taken:
+        """Least sums of one of these ``values`` for each row of an entry."""
+        return _Taken.of(self.group, values, self.copies, self.low, self.high)
+
+    def _taken(self, values: Floats, end: Floats) -> _Taken:
+        """The same, with one row of an entry at its ``end``."""
+        there = ~np.isnan(end)
+        group = np.concatenate([self.group, self.group[there]])
+        at_end = np.arange(len(group)) >= len(self.group)
+        return _Taken.of(
+            group,
+            np.concatenate([values, end[there]]),
+            np.concatenate([self.copies - there, np.ones(int(there.sum()), dtype=np.int64)]),
+            self.low,
+            self.high,
+            ~(at_end & self.ends_in),
+        )
 
     def slack(self, shift: float, *, exact: bool) -> float:
         """More than rounding can have changed in a sum; none where all of it are whole numbers that
