@@ -56,6 +56,13 @@ def test_a_class_is_what_a_form_shows() -> None:
         assert Classes.of_form(px.publish(PEOPLE, SCHEMA, method).form) is None
 
 
+def test_a_column_may_have_the_name_of_a_count() -> None:
+    """What is counted beside it has none that a column can have."""
+    table, schema = PEOPLE.rename({"sex": "len"}), px.Schema(quasi=["age", "len"], sensitive="ill")
+    classes = Classes.of_form(px.publish(table, schema, px.Anatomy(l=2)).form)
+    assert classes is not None and classes.rows == len(table)
+
+
 def test_images_of_a_sample_are_classes() -> None:
     """Rows of one image look alike."""
     scheme = {"age": {"low": 0, "high": 100, "width": 50}}

@@ -163,4 +163,5 @@ def _equal(table: pl.DataFrame, columns: list[str]) -> Ints:
     """How many rows are equal in these columns."""
     if not table.height:
         return np.zeros(0, dtype=np.int64)
-    return table.group_by(columns).len()["len"].to_numpy().astype(np.int64)
+    counted = table.group_by(columns).len("")  # which no column is called
+    return counted[""].to_numpy().astype(np.int64)
