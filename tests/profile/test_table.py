@@ -156,6 +156,22 @@ def test_without_an_identifier_one_release_is_protected():
     }
 
 
+def test_what_counts_the_rows_is_no_person():
+    """What a program writes beside a table is somebody else's number in the next one, unless its
+    name says that it is a person's, or the numbers are not in their order.
+    """
+    counts = pl.DataFrame({"Unnamed: 0": range(N), "sex": ["f", "m"] * (N // 2)})
+    (first, *_) = profile(counts)
+    assert (first.role, first.reason) == (
+        "drop",
+        "it counts the rows, and in another table the same number may be another person",
+    )
+    beside = counts.with_columns(Versichertennr=pl.Series([f"X{i * 7 % N}" for i in range(N)]))
+    assert roles(beside) == {"Unnamed: 0": "drop", "sex": "quasi", "Versichertennr": "identifier"}
+    assert roles(counts.rename({"Unnamed: 0": "customer"}))["customer"] == "identifier"
+    assert roles(counts.reverse())["Unnamed: 0"] == "identifier"
+
+
 def test_persons_who_recur_are_still_persons():
     """A patient number beside a unique visit number is the identifier."""
     frame = pl.DataFrame(

@@ -14,8 +14,10 @@ def _words(text: str) -> frozenset[str]:
 
 PERSON: Final = _words("""
     patient person subject individual member ssn nhs mrn insured employee resident citizen pid
-    personid patientid respondent respid caseid idcode seqn pseudonym patnr versicherte fallnummer
-    id
+    personid patientid respondent respid caseid idcode seqn pseudonym patnr patientennr
+    patientennummer versicherte versichertennr versichertennummer krankenversichertennummer kvnr
+    fallnummer fallnr personalnr personalnummer kundennr kundennummer matrikelnr matrikelnummer
+    customer client student pupil worker donor beneficiary enrollee id
 """)
 """Who a row is about."""
 NUMBER: Final = _words("id ids nbr nr no num number key uuid guid identifier code")

@@ -48,6 +48,8 @@ TOGETHER: Final = (
 )
 _KNOWN: Final = "others may know it"
 _WEIGHS: Final = "a survey weight: it tells people apart, and mondrian alone weighs rows"
+_OWN: Final = "nearly every row has its own value"
+_COUNTS: Final = "it counts the rows, and in another table the same number may be another person"
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
 _FEW_NAMES: Final = 20
@@ -101,7 +103,8 @@ def profile(
             " published; put a line of names above it."
         )
     seen = [counted(column, not_applicable) for column in frame.get_columns()]
-    identifier = _identifier(seen)
+    counters = {c.name for c in frame.get_columns() if _counts_rows(c)}
+    identifier = _identifier(seen, counters)
     roles = [
         (
             replace(c, role="identifier", reason=identifier[1])
@@ -111,6 +114,9 @@ def profile(
         for c in seen
     ]
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
+    roles = [
+        replace(c, reason=_COUNTS) if c.reason == _OWN and c.name in counters else c for c in roles
+    ]
     roles = _weighing([_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
     roles = [
         replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & QUASI else c
@@ -201,9 +207,19 @@ def _reads_as(name: str, dtype: pl.DataType) -> bool:
     return text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).null_count() == 0
 
 
-def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
+def _counts_rows(values: pl.Series) -> bool:
+    """Whether it goes up by one from row to row, as what programs write beside a table does."""
+    return (
+        values.dtype.is_integer()
+        and len(values) > 1
+        and bool((values.cast(pl.Int128).diff().drop_nulls() == 1).all())
+        and not values.has_nulls()
+    )
+
+
+def _identifier(columns: list[ColumnProfile], counters: set[str]) -> tuple[str, str] | None:
     """The column that says who a row is about: by a person's name for it, by a number's, by
-    uniqueness alone.
+    uniqueness alone. Of ``counters`` the name must say so: they say where a row stands.
     """
     possible = [
         c
@@ -232,6 +248,7 @@ def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
         if c.near_unique
         and c.distinct == c.rows
         and not words(c.name) & (QUASI | DIRECT | FREE | OF_A_SURVEY)
+        and c.name not in counters
     ]:
         return unique[0].name, "every row has its own value"
     return None
@@ -386,7 +403,7 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
             and (name & FREE or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH))
         ),
         "it is missing in most rows": 2 * column.missing > column.rows,
-        "nearly every row has its own value": column.near_unique and not name & QUASI,
+        _OWN: column.near_unique and not name & QUASI,
     }
     return next((why for why, holds in reasons.items() if holds), None)
 
