@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+import phalanx as px
 from phalanx.data.hierarchies.hierarchy import Bands
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -141,6 +142,21 @@ def test_bands_that_read_as_numbers(tmp_path: Path) -> None:
     release = write(tmp_path / "r", form, ("csv",))
     assert [v.note for v in verify([release]) if not v.holds] == []
     assert release.form.table["age"].dtype == pl.String
+
+
+@pytest.mark.parametrize("formats", [("parquet",), ("csv",)], ids=str)
+@pytest.mark.parametrize("ages", [[None, 30], [None, 30.5], [None, None]], ids=str)
+def test_both_ends_of_an_interval_are_of_one_type(
+    tmp_path: Path, ages: list[float | None], formats: tuple[str, ...]
+) -> None:
+    """Where every group has a person without the number, no low end is there, and is a number all
+    the same, in a release of CSV alone, too; there is a page about it.
+    """
+    dtype = pl.Float64 if 30.5 in ages else pl.Int64
+    form = form_of(pl.DataFrame({"age": pl.Series(ages * 2, dtype=dtype)}), quasi=["age"])
+    release = write(tmp_path / "r", form, formats)
+    assert release.form.table.schema == form.table.schema
+    assert px.Release.read(tmp_path / "r").report(tmp_path / "page.html").exists()
 
 
 def test_column_names_of_every_kind(tmp_path: Path) -> None:

@@ -419,6 +419,21 @@ def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.
             glob=False,
         )
     frame.columns = [name.replace('""', '"') for name in frame.columns]
+    return _of_numbers(frame, types) if infer else frame
+
+
+def _of_numbers(frame: pl.DataFrame, types: Mapping[str, Any]) -> pl.DataFrame:
+    """A column without a value, which Polars takes for text, is of numbers where ``types`` does not
+    name it: of those after it, as both ends of an interval are of one type.
+    """
+    dtype: Any = pl.Int64
+    for name in reversed(frame.columns):
+        if name in types:
+            dtype = pl.Int64
+        elif frame[name].null_count() == frame.height:
+            frame = frame.with_columns(pl.col(name).cast(dtype))
+        elif frame[name].dtype.is_numeric():
+            dtype = frame[name].dtype
     return frame
 
 
