@@ -12,6 +12,7 @@ from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import ENDINGS, read_source
 from phalanx.data.waves import one_wave
 from phalanx.errors import (
@@ -375,6 +376,7 @@ class Plan:
             not isinstance(given, str | Path) or is_parquet(given)
         ):  # which is read in parts where it is large
             return None, given
+        check_index(given, [*schema.columns, self.wave or ""])
         table = read_source(
             given,
             query=self.query if source is None else None,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import PhalanxError, PlanError
@@ -109,6 +110,8 @@ def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
         raise PlanError(
             "the surrogate is the plan's own table; name another one, or say --on-the-table."
         )
+    for each in given:
+        check_index(each, [*schema.columns, plan.wave or ""])
     tables = [read_source(each, drop=schema.drop, text=schema.texts) for each in given]
     tables = [part for table in tables for part in _parts(table, plan.wave)]
     named = [Path(each).name if isinstance(each, str | Path) else "a frame" for each in given]

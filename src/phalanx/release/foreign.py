@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.names import check_names
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError, did_you_mean, shown
@@ -73,6 +74,7 @@ class Foreign:
                 raise ReleaseError(
                     f"column {name!r} is named {roles.count(name)} times; give it one role."
                 )
+            check_index(source, [name], ReleaseError)
             if name not in frame.columns:
                 hint = (
                     did_you_mean(name, frame.columns)

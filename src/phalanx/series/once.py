@@ -13,6 +13,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
@@ -94,6 +95,7 @@ def publish(
             f"the budget of {method.name} is kept by remembering what was spent, and in memory"
             " there is no ledger; publish by a Series, or give no budget."
         )
+    check_index(table, schema.columns)
     frame = read_source(table, drop=schema.drop, text=schema.texts)
     progress("encode")
     ordering.check_takes(method, schema)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
-from phalanx.data.sources.frames import like
+from phalanx.data.sources.frames import check_index, like
 from phalanx.errors import PhalanxError, ReleaseError, path_of, place_of
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
@@ -312,6 +312,8 @@ class Release(folder.Release):
         from phalanx.data.sources.source import read_source
         from phalanx.utility import measure
 
+        for given in (original, held_out):
+            check_index(given, [a.name for a in self.form.attributes], ReleaseError)
         texts = [a.name for a in self.form.attributes if a.type == "categorical"]
         table = read_source(original, drop=None, text=texts)
         other = None if held_out is None else read_source(held_out, drop=None, text=texts)

@@ -17,6 +17,7 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide
@@ -395,6 +396,7 @@ class Series:
                 " global-guarantee."
             )
         try:
+            check_index(registry, [self._is.schema.identifier, *self._is.schema.quasi])
             return read_source(registry, drop=None)
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
@@ -412,6 +414,7 @@ class Series:
             began=self._began() if made.method.needs_persons else None,
         )
         if divided is None:
+            check_index(table, made.schema.columns)
             return read_source(table, drop=made.schema.drop, text=made.schema.texts)
         here = not isinstance(divided, OnSpark)
         if (

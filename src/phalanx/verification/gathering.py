@@ -13,6 +13,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.guarantees.base import Verdict
@@ -134,6 +135,8 @@ def _encoded(
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
     frame = read_source(original, drop=None, text=texts)
     try:
+        named = [a.name for a in release.form.attributes]
+        check_index(original, [*named, identifier or "", cluster or ""], SchemaError)
         schema = schema_of(release, identifier, frame.columns, cluster=cluster)
         return Microdata.encode(frame, schema, key)
     except SchemaError as error:

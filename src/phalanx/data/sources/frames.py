@@ -12,7 +12,7 @@ import polars as pl
 from phalanx.data.names import check_named, check_names
 from phalanx.data.sets import holds_sets
 from phalanx.data.sources.reading import check_dates, refusing
-from phalanx.errors import SourceError
+from phalanx.errors import PhalanxError, SourceError
 
 
 def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
@@ -20,7 +20,7 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     lists of texts or whole numbers (sets of values).
 
     ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with
-    ``__arrow_c_stream__``. A pandas index is not data and is ignored. Dictionary, categorical and
+    ``__arrow_c_stream__``. A pandas index is not data and is ignored (see ``check_index``). Dictionary, categorical and
     enum columns become text, so that values which no row has stay behind. A missing value stays
     missing: pandas' NaN is one, NaN of the others is taken for one when the table is encoded.
 
@@ -80,6 +80,27 @@ def like(table: Any, frame: pl.DataFrame) -> Any:
     import narwhals as nw
 
     return nw.from_native(made)
+
+
+def check_index(
+    table: Any, names: Collection[str], refusal: type[PhalanxError] = SourceError
+) -> None:
+    """Raise ``refusal`` where one of the names that are asked for is an index of a pandas table, and
+    no column of it.
+
+    >>> import pandas as pd
+    >>> check_index(pd.DataFrame({"age": [30]}, index=pd.Index([7], name="person")), ["age"])
+    """
+    table = _native(table)
+    if _kind(table) != "pandas" or not hasattr(table, "columns"):
+        return
+    columns = {str(name) for name in table.columns}
+    for name in table.index.names:
+        if name is not None and str(name) in {*names} - columns:
+            raise refusal(
+                f"{str(name)!r} is an index of the pandas table, and no index is read; make it a"
+                " column by reset_index()."
+            )
 
 
 def _kind(table: Any) -> str:
