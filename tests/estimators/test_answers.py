@@ -125,6 +125,48 @@ def test_groups(anatomy, mondrian) -> None:
     assert len(mondrian.estimate("count(*) group by age").figures) == 41
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_value_without_a_group_is_told_of(name: str, tmp_path) -> None:
+    """Where the table has a value that no group is about (below an interval that holds the missing
+    value, too, or perturbed away), a note says so of its attribute; where values are published as they
+    are, there is neither.
+    """
+    table, asked = people(200), 0
+    release = published(METHODS[name], table, tmp_path)
+    for by in ("age", "pay", "sex", "since"):
+        try:
+            grouped = asked_of(release, Query("count", None, All(), (by,)), "")
+        except px.PhalanxError:  # where values are fractions, or far apart
+            continue
+        asked += 1
+        without = {*table[by]} - {figures.values[by] for figures in grouped.figures} - {None}
+        noted = [note for note in grouped.notes if repr(by) in note]
+        assert noted or not without
+        if name in ("anatomy", "slicing", "overlapping"):
+            assert not noted and not without
+    assert asked
+
+
+def test_groups_of_which_only_high_ends_are_known() -> None:
+    """Where each group has a person without the number, no value is known as it is: of whole numbers
+    one group for each from the least to the greatest end, and of fractions none.
+    """
+    table = pl.DataFrame(
+        {"age": [None, 30, 31, None, 40, 41], "pay": [None, 1.5, 2.5, None, 5.5, 6.5]}
+    )
+    whole = px.publish(
+        table, px.Schema(quasi=["age"], drop=["pay"], missing="value"), px.Mondrian(k=6)
+    )
+    grouped = whole.estimate("count(*) group by age")
+    assert [figures.values["age"] for figures in grouped.figures] == [41, None]
+    assert any("'age'" in note for note in grouped.notes)
+    parts = px.publish(
+        table, px.Schema(quasi=["pay"], drop=["age"], missing="value"), px.Mondrian(k=6)
+    )
+    with pytest.raises(px.PhalanxError, match="which values 'pay' has the release does not say"):
+        parts.estimate("count(*) group by pay")
+
+
 @pytest.mark.parametrize("query", GROUPED)
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_group_is_answered_as_if_it_were_asked_about_alone(releases, name: str, query) -> None:

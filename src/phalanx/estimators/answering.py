@@ -189,16 +189,7 @@ def _notes(view: View, asked: Query, method: str, weights: Weights | None) -> tu
             "what suppressed rows hold is not known, so that nothing bounds a sum or a mean of the"
             " table"
         )
-    if between := [
-        n
-        for n in asked.by
-        if view.line(n).kind == "text"
-        and not all(_exactly(f, n) for f in view.facets if n in f.ends)
-    ]:
-        notes.append(
-            f"{between[0]!r} is published in intervals, so that it may have values that are no end"
-            " of one; the groups are those that are known"
-        )
+    notes.extend(filter(None, (_others(view, name) for name in asked.by)))
     if weights is not None:
         notes.append("no interval: none was measured for weighted answers")
     elif view.unpublished is None:
@@ -208,6 +199,24 @@ def _notes(view: View, asked: Query, method: str, weights: Weights | None) -> tu
             "no interval: none was found that holds the truth as often as it says for this method"
         )
     return tuple(notes)
+
+
+def _others(view: View, name: str) -> str | None:
+    """What is said of an attribute that may have values which no group of a query is about."""
+    kind, ends = view.line(name).kind, [f.ends[name] for f in view.facets if name in f.ends]
+    if kind == "leaf":
+        return None
+    if all((e.unbounded[0] | e.unbounded[1]).any() for e in ends):
+        return (
+            f"of some rows the release does not say between which values {name!r} is, so that it may"
+            " have others than those of the groups"
+        )
+    if kind == "text" and not all(e.exact for e in ends):
+        return (
+            f"{name!r} is published in intervals, so that it may have values that are no end of one;"
+            " the groups are those that are known"
+        )
+    return None
 
 
 def _groups(view: View, asked: Query) -> Iterator[tuple[dict[str, Any], Condition]]:
@@ -272,7 +281,9 @@ def _has_missing(ends: Ends) -> bool:
 
 def _exactly(facet: Facet, name: str) -> bool:
     """Whether a facet shows values of an attribute as they are, or nothing of it."""
-    return facet.ends[name].exact or bool(facet.ends[name].unbounded[0].all())
+    ends = facet.ends[name]
+    nothing = ends.low.null_count() == len(ends.low) == ends.high.null_count()
+    return ends.exact or (nothing and bool(ends.unbounded[0].all()))
 
 
 @dataclass(frozen=True, eq=False)
