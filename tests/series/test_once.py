@@ -94,6 +94,20 @@ def test_the_kind_of_frame_that_came_in(kind: type, tmp_path: Path) -> None:
         assert isinstance(table, pl.DataFrame)
 
 
+@pytest.mark.parametrize("was_read", [False, True])
+def test_what_is_done_to_a_table_is_done_to_it_alone(was_read: bool, tmp_path: Path) -> None:
+    """A table that was handed out can be changed in its place, and the release stays what it is."""
+    release = px.publish(PEOPLE, SCHEMA, METHODS[0])
+    if was_read:
+        release = px.Release.read(release.save(tmp_path / "release").path)
+    before = release.table.clone()
+    for table in (release.table, release.tables["data"]):
+        table[0, "ill"] = "plague"
+        table.columns = [f"my {name}" for name in table.columns]
+    assert release.table.equals(before) and release.tables["data"].equals(before)
+    assert release.estimate("count(*) where ill = 'plague'").high == 0
+
+
 def test_a_file_is_a_table(tmp_path: Path) -> None:
     """The path of a file stands for its table, here and in a series, which attacks and verifies
     with its own ledger.

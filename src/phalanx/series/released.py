@@ -86,7 +86,8 @@ class Release(folder.Release):
         return {name: self._as_it_came(table) for name, table in self.form.tables().items()}
 
     def _as_it_came(self, table: "pl.DataFrame") -> Any:
-        return table if self._like is None else like(self._like, table)
+        given = table.clone()  # as a Polars frame can be changed in its place
+        return given if self._like is None else like(self._like, given)
 
     @property
     def rows(self) -> int:
