@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import phalanx as px
 from naive import linkage as naive
 from phalanx.adversaries import Linkage
 from phalanx.adversaries.records import covering, linking
@@ -240,6 +241,17 @@ def test_sets_that_are_drawn(kind, monkeypatch):
     assert drawn.attribute == pytest.approx(exact.attribute, rel=0.25)
     assert one.identity == pytest.approx(exact.at(1).identity)
     assert one.identity_interval == exact.at(1).identity_interval
+
+
+def test_two_answers_are_compared() -> None:
+    """Equal answers are equal, and others are not; what was found for each number of attributes, in
+    arrays, follows from the same rows.
+    """
+    table = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
+    release = px.publish(table, px.Schema(quasi=["age"], sensitive="ill"), px.Mondrian(k=2))
+    matched = release.attack(px.Linkage())
+    assert matched == release.attack(px.Linkage())
+    assert matched != release.attack(px.Linkage(p_match="1/2"))
 
 
 def test_sets_of_attributes():

@@ -49,11 +49,11 @@ class Matched(Disclosed):
 
     p_match: Fraction
     """The probability with which it uses each quasi-identifier."""
-    by_identity: tuple[Floats, Floats] = field(repr=False)
+    by_identity: tuple[Floats, Floats] = field(repr=False, compare=False)
     """Identity disclosure if it uses 0, 1, .. d quasi-identifiers, and the variance of each figure
     where sets of attributes were drawn.
     """
-    by_attribute: tuple[Floats, Floats] | None = field(repr=False)
+    by_attribute: tuple[Floats, Floats] | None = field(repr=False, compare=False)
     """The same of attribute disclosure."""
 
     def at(self, p_match: Number) -> "Matched":
