@@ -90,6 +90,22 @@ def test_pandas_missing_values_and_categories():
     assert frame.null_count().row(0) == (1, 1, 1, 1)
 
 
+def test_pandas_gets_every_whole_number() -> None:
+    """Beside a missing one, too, where pandas has floats: a number that no float holds stays what it
+    is.
+    """
+    numbers = {
+        "small": [1, None, 3],
+        "large": [2**53 + 1, None, -(2**63)],
+        "whole": [2**53 + 1] * 3,
+    }
+    frame = pl.DataFrame(numbers)
+    out = like(pd.DataFrame(), frame)
+
+    assert out.dtypes.astype(str).to_list() == ["float64", "Int64", "int64"]
+    assert to_polars(out)["large"].equals(frame["large"])
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from phalanx.data.names import check_named, check_names
 from phalanx.data.sets import holds_sets
@@ -68,7 +69,7 @@ def like(table: Any, frame: pl.DataFrame) -> Any:
     elif isinstance(native, pl.LazyFrame):
         made = frame.lazy()
     elif _kind(native) == "pandas":
-        made = frame.to_pandas()
+        made = _to_pandas(frame)
     elif _kind(native) == "pyarrow":
         made = frame.to_arrow()
         if type(native).__name__ == "RecordBatch":
@@ -112,6 +113,19 @@ def _kind(table: Any) -> str:
 
 def _native(table: Any) -> Any:
     return table.to_native() if _kind(table) == "narwhals" else table
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """As Polars does it, in which whole numbers beside a missing one are floats; those that no float
+    holds are of the type Int64 of pandas.
+    """
+    made = frame.to_pandas()
+    for column in frame.select(cs.integer()).get_columns():
+        in_floats = column.cast(pl.Float64).cast(column.dtype, strict=False)
+        if column.null_count() and not in_floats.equals(column):
+            whole = column.to_pandas(use_pyarrow_extension_array=True)
+            made[column.name] = whole.astype("Int64")
+    return made
 
 
 def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
