@@ -13,7 +13,9 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -112,12 +114,19 @@ class Line:
                 " more; ask by = or by IN."
             )
         if self.kind == "text":
-            return [self._text(test.attribute, value) for value in test.values]
+            return [self._text(test, value) for value in test.values]
         return [key for value in test.values for key in self._constant(test, value)]
 
-    def _text(self, name: str, value: Any) -> str:
+    def _text(self, test: Comparison, value: Any) -> str:
         """A constant as the published texts are written; one without a zone is in the column's."""
+        name = test.attribute
         if self.moment is None:
+            is_number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
+            if is_number and test.kind != "in":
+                raise ReleaseError(
+                    f"{name!r} is text, in which '10' is less than '9', and is compared with"
+                    f" {value!r}; write a text in 'single quotes'."
+                )
             return str(value).lower() if isinstance(value, bool) else str(value)
         unit, zone = self.moment.time_unit, self.moment.time_zone
         try:
