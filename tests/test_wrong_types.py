@@ -5,6 +5,7 @@ of ours.
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -338,6 +339,15 @@ def test_a_number_of_thousands_of_digits_is_not_repeated(refusing: Any) -> None:
         assert len(str(refused.value)) < 120
 
 
+def plainly(given):
+    """The same of Python's numbers."""
+    if isinstance(given, dict):
+        return {name: plainly(part) for name, part in given.items()}
+    if isinstance(given, list):
+        return [plainly(part) for part in given]
+    return given if isinstance(given, str) else given.item()
+
+
 @pytest.mark.parametrize(
     ("made", "given"),
     [
@@ -348,13 +358,33 @@ def test_a_number_of_thousands_of_digits_is_not_repeated(refusing: Any) -> None:
         (px.MutualCover, {"delta": "1/6", "k": np.int64(9)}),
         (px.Slicing, {"l": np.int64(2)}),
         (px.Anatomy, {"l": np.float32(2.5)}),
+        (
+            px.Mondrian,
+            {"k": np.int64(5), "min_width": {"age": np.int64(2), "pay": np.float32(0.5)}},
+        ),
+        (px.Mondrian, {"k": np.int64(5), "keep_cuts": np.True_}),
+        (
+            px.SafeSampling,
+            {
+                "epsilon": np.float64(1),
+                "k": np.int64(20),
+                "scheme": {
+                    "age": {"low": np.int8(0), "high": np.int8(100), "widths": [np.int64(5)]}
+                },
+                "budget": {"epsilon": np.int64(3), "delta": np.float64(0.1)},
+            },
+        ),
+        (
+            px.SafeSampling,
+            {"epsilon": np.float64(1), "k": np.int64(20), "scheme": {"a": np.int64(1)}},
+        ),
     ],
 )
 def test_numbers_of_numpy_are_numbers(made, given):
-    """As of ``for k in np.arange(5, 20, 5)``: what is made equals what Python's numbers make, and a
-    manifest can hold it; a truth value of NumPy is no number.
+    """As of ``for k in np.arange(5, 20, 5)``, also in a table or a list: what is made equals what
+    Python's numbers make, and a manifest can hold it; a truth value of NumPy is no number.
     """
-    plain = {name: n if isinstance(n, str) else n.item() for name, n in given.items()}
+    plain = plainly(given)
     assert made(**given) == made(**plain)
     assert json.dumps(made(**given).parameters()) == json.dumps(made(**plain).parameters())
     with pytest.raises(PlanError):
@@ -373,6 +403,13 @@ def test_numbers_of_numpy_are_numbers_everywhere():
     assert [d.rows() for d in drawn] == [d.rows() for d in release.draw(2, seed=1)]
     assert release.estimate("count(*)", suppressed=np.int32(0)).high == 4
     assert px.verify_table(table, quasi=["age"], k=np.int64(2)).holds
+    promise = px.budget(epsilon=1, k=np.int16(60))
+    assert promise == px.budget(epsilon=1, k=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as where a number of few bits passes over its end
+        assert px.together(promise, np.int8(100)).epsilon == 100
+    none = px.Schema(quasi=["age"], sensitive="pay", not_applicable=[np.int64(-9)])
+    assert none.not_applicable == (-9,)
     for played in (
         adversaries.Linkage(sample=np.int64(3)),
         adversaries.Informed(sample=np.int64(3)),

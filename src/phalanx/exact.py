@@ -72,16 +72,26 @@ def is_list(given: object, of: Callable[[Any], bool]) -> bool:
 
 def of_python(made: Any) -> None:
     """Make NumPy's numbers among the fields of a frozen dataclass Python's own, as a manifest writes
-    them: of ``for k in np.arange(5, 20, 5)`` each is meant as it stands.
+    them, also those in lists and tables: of ``for k in np.arange(5, 20, 5)`` each is meant as it
+    stands.
     """
     for name, value in vars(made).items():
-        if isinstance(value, np.integer | np.floating):
-            object.__setattr__(made, name, of_numpy(value))
+        object.__setattr__(made, name, _of_numpy_within(value))
+
+
+def _of_numpy_within(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_of_numpy_within, value))
+    if type(value) is dict:
+        return {key: _of_numpy_within(part) for key, part in value.items()}
+    return of_numpy(value)
 
 
 def of_numpy(value: Any) -> Any:
-    """A number of NumPy as Python's own, which it stands for; anything else as it is."""
-    return value.item() if isinstance(value, np.integer | np.floating) else value
+    """A number or a truth value of NumPy as Python's own, which it stands for; anything else as it
+    is.
+    """
+    return value.item() if isinstance(value, np.integer | np.floating | np.bool_) else value
 
 
 def whole(value: int, what: str, low: int = 1) -> int:

@@ -42,7 +42,8 @@ def best_beta(
     >>> best.k, round(float(best.beta), 3)
     (148, 0.815)
     """
-    if whole(cell, "cell") > _MOST_ROWS:
+    cell = whole(cell, "cell")
+    if cell > _MOST_ROWS:
         raise PlanError("a cell has at most a trillion rows; give the rows of one cell.")
     own, scheme, limit = (
         exact(epsilon, "epsilon") - bounded(epsilon_scheme, "epsilon_scheme", 0),

@@ -178,7 +178,8 @@ def together(promise: Promise, releases: int) -> Together:
     """
     if not isinstance(promise, Promise):
         raise PlanError(f"the promise is {kind_of(promise)}; give what budget returns.")
-    if whole(releases, "releases") > _MOST_RELEASES:
+    releases = whole(releases, "releases")
+    if releases > _MOST_RELEASES:
         raise PlanError(f"releases must be at most {_MOST_RELEASES}, and is {releases}.")
     require_extra("dp", "what releases cost together")
     losses, rounding = _composed(promise, releases)

@@ -94,7 +94,7 @@ def solve(
     limit = None if delta is None else _probability(delta, "delta")
     ratio = None if beta is None else _probability(beta, "beta")
     if k is not None:
-        whole(k, "k")
+        k = whole(k, "k")
         if k > 2**60:
             raise too_extreme("a k above 2**60")
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from phalanx.data.hierarchies.hierarchy import ByFrequency, Hierarchy, Prefix, Tree
 from phalanx.data.names import check_names
 from phalanx.errors import SchemaError, did_you_mean
@@ -69,7 +71,8 @@ class Schema:
 
     def __post_init__(self) -> None:
         self._check_kinds()
-        object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
+        plain = (v.item() if isinstance(v, np.number) else v for v in self.not_applicable)
+        object.__setattr__(self, "not_applicable", tuple(plain))
         for role in ("quasi", "keep", "drop"):
             names = getattr(self, role)
             object.__setattr__(self, role, (names,) if isinstance(names, str) else tuple(names))
@@ -154,7 +157,10 @@ class Schema:
         if (
             isinstance(values, str | Mapping)
             or not isinstance(values, Collection)
-            or any(isinstance(v, bool) or not isinstance(v, str | int | float) for v in values)
+            or any(
+                isinstance(v, bool) or not isinstance(v, str | int | float | np.number)
+                for v in values
+            )
         ):
             raise SchemaError(
                 f"'not_applicable' is {values!r} and must be a list of values, texts or numbers, as"
