@@ -223,7 +223,22 @@ def test_what_is_swapped_is_not_shown(tmp_path: Any) -> None:
         px.Series("x", schema, method, to=tmp_path, ledger=3)  # type: ignore[arg-type]
 
 
+TABLE = pl.DataFrame({"a": [1, 2] * 2, "s": ["x", "y"] * 2})
+SCHEMA = px.Schema(quasi=["a"], sensitive="s")
 DOORS: dict[str, Any] = {
+    "publish, formats": lambda *_: px.publish(TABLE, SCHEMA, px.Mondrian(k=2), formats=None),  # type: ignore[arg-type]
+    "publish, progress": lambda *_: px.publish(TABLE, SCHEMA, px.Mondrian(k=2), progress=True),  # type: ignore[arg-type]
+    "series, progress": lambda _, to: series(to=to).publish(TABLE, progress=True),  # type: ignore[arg-type]
+    "check, progress": lambda _, to: series(to=to).check(TABLE, progress=True),  # type: ignore[arg-type]
+    "plan, progress": lambda _, to: px.Plan.parse(PLAN, to / "p").publish(progress=True),  # type: ignore[arg-type]
+    "plan, check, progress": lambda _, to: px.Plan.parse(PLAN, to / "p").check(progress=True),  # type: ignore[arg-type]
+    "explore, progress": lambda _, to: px.explore(px.Plan.parse(PLAN, to / "p"), progress=True),  # type: ignore[arg-type]
+    "measure, seed": lambda release, _: release.measure(TABLE, seed=2.5),
+    "report, part of a person": lambda release, to: release.report(
+        to / "a", population=Fraction(9)
+    ),
+    "verify, long": lambda *_: px.verify("x" * 300),
+    "source, drop": lambda *_: px.read_source(TABLE, drop=5),  # type: ignore[arg-type]
     "draw, never": lambda release, _: release.draw(1, never=5),
     "draw, one of never": lambda release, _: release.draw(1, never=[5]),
     "draw, seed": lambda release, _: release.draw(1, seed="1"),

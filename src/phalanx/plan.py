@@ -26,7 +26,7 @@ from phalanx.errors import (
 )
 from phalanx.methods.base import Budgeted, Method, make, promises_nothing
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
-from phalanx.series.given import Progress
+from phalanx.series.given import Progress, check_progress
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.series import Series
@@ -298,6 +298,7 @@ class Plan:
             As for ``Series.publish``.
         """
         series = self.series(seed=seed)
+        check_progress(progress)
         progress("read")
         wave, table = self._read(source, wave)
         return series.publish(
@@ -334,6 +335,7 @@ class Plan:
             As for ``Series.publish``.
         """
         series = self.series()
+        check_progress(progress)
         progress("read")
         wave, table = self._read(source, wave)
         preview = series.check(table, registry=self._registry(series.schema), progress=progress)

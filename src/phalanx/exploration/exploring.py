@@ -25,6 +25,7 @@ from phalanx.exploration.running import answers
 from phalanx.plan import Plan
 from phalanx.plan_file import write_new
 from phalanx.report.multiples import Dot, Multiples, Panel, frontier
+from phalanx.series.given import check_progress
 
 Progress = Callable[[int, int], None]
 SAMPLE = "a plain sample of the same size"
@@ -286,6 +287,7 @@ def explore(
         Where there is nothing to run on, or the grid is none.
     """
     plan = plan if isinstance(plan, Plan) else Plan.read(plan)
+    check_progress(progress)
     count = (os.cpu_count() or 1) if workers is None else whole(workers, "workers")
     method = plan.sections.method_
     plan.method()

@@ -12,6 +12,7 @@ import polars as pl
 
 from phalanx.arrays import Ints
 from phalanx.errors import ReleaseError, kind_of
+from phalanx.exact import of_numpy
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.report.per_form import per_form
@@ -47,7 +48,10 @@ class Classes:
         is smaller than the release.
         """
         classes = _of(form)
-        if isinstance(population, bool | str):
+        population = of_numpy(population)
+        if population is not None and (
+            isinstance(population, bool) or not isinstance(population, int | float)
+        ):
             raise ReleaseError(
                 f"the population is {kind_of(population)}; give a number of persons."
             )

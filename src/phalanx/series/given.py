@@ -1,21 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is given to publish: one sentence where something else stands in the place of a name, a
-schema, a method or formats.
+"""What is given to publish: one sentence where something else stands in the place of a table, a
+name, a schema, a method or formats.
 """
 
 import contextlib
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phalanx.data.schema import Schema
-from phalanx.errors import MethodError, PlanError, ReleaseError, SchemaError, kind_of, shortened
-from phalanx.exact import whole
+from phalanx.data.sources.frames import check_index
+from phalanx.data.sources.source import read_source
+from phalanx.errors import (
+    MethodError,
+    PlanError,
+    ReleaseError,
+    SchemaError,
+    SourceError,
+    kind_of,
+    shortened,
+)
+from phalanx.exact import is_list, whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
 from phalanx.methods.weights import check_takes_weight
 from phalanx.release.folder import FORMATS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Progress = Callable[[str], None]
 _LONGEST: Final = 253
@@ -50,10 +63,9 @@ def check_parts(
             f"the method is {kind_of(method)}; give a method with its parameters, as in"
             " Mondrian(k=5)."
         )
-    if isinstance(formats, str):
-        raise SchemaError(
-            f"formats is the text {formats!r}; give a list, as in ['parquet', 'csv']."
-        )
+    if not is_list(formats, lambda _: True):
+        what = f"the text {formats!r}" if isinstance(formats, str) else kind_of(formats)
+        raise SchemaError(f"formats is {what}; give a list, as in ['parquet', 'csv'].")
     for format in formats:
         if format not in FORMATS:
             raise SchemaError(
@@ -69,6 +81,42 @@ def check_parts(
     check_takes_weight(method, schema)
     if nothing := next((why for g in method.guarantees if (why := promises_nothing(g))), None):
         raise PlanError(f"[method] {nothing}; ask for more.")
+
+
+def check_progress(progress: Callable[..., None]) -> None:
+    """PlanError where something else stands in the place of a function."""
+    if not callable(progress):
+        raise PlanError(
+            f"progress is {kind_of(progress)}; give a function that takes a step, as in"
+            " progress=print."
+        )
+
+
+def read_table(table: Any, schema: Schema) -> "pl.DataFrame":
+    """The table in memory; SourceError where it is none, or has a column as its index."""
+    check_index(table, schema.columns)
+    return read_source(table, drop=schema.drop, text=schema.texts)
+
+
+def read_registry(registry: Any, schema: Schema, method: Method) -> "pl.DataFrame":
+    """The registry in memory; SchemaError where the series has no use for one, SourceError, which
+    names it, as for the table.
+    """
+    if schema.identifier is None:
+        raise SchemaError(
+            "a registry is matched with the table by person and no identifier is declared; name"
+            " the identifier column, or leave it out."
+        )
+    if not method.takes_registry:
+        raise SchemaError(
+            f"a registry is of no use to {method.name}; leave it out, or publish by"
+            " global-guarantee."
+        )
+    try:
+        check_index(registry, [schema.identifier, *schema.quasi])
+        return read_source(registry, drop=None)
+    except SourceError as wrong:
+        raise SourceError(f"in the registry: {wrong}") from None
 
 
 def reason(error: OSError) -> str:

@@ -13,8 +13,6 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import read_source
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
@@ -22,7 +20,7 @@ from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import Progress, check_parts, reason
+from phalanx.series.given import Progress, check_parts, check_progress, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
 
 
@@ -85,6 +83,7 @@ def publish(
     """
     began = time.perf_counter()
     check_parts(name, schema, method, formats, seed)
+    check_progress(progress)
     if method.needs_persons:
         raise MethodError(
             f"{method.name} remembers what it published, and in memory there is no ledger; publish"
@@ -95,8 +94,7 @@ def publish(
             f"the budget of {method.name} is kept by remembering what was spent, and in memory"
             " there is no ledger; publish by a Series, or give no budget."
         )
-    check_index(table, schema.columns)
-    frame = read_source(table, drop=schema.drop, text=schema.texts)
+    frame = read_table(table, schema)
     progress("encode")
     ordering.check_takes(method, schema)
     schema = written_down(schema, frame, {})

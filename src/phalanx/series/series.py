@@ -17,8 +17,6 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import read_source
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide
 from phalanx.engines.out_of_core import Divided
@@ -29,7 +27,6 @@ from phalanx.errors import (
     PlanError,
     ReleaseError,
     SchemaError,
-    SourceError,
     fault,
     kind_of,
     place_of,
@@ -43,7 +40,15 @@ from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
-from phalanx.series.given import Progress, check_parts, reason, writing
+from phalanx.series.given import (
+    Progress,
+    check_parts,
+    check_progress,
+    read_registry,
+    read_table,
+    reason,
+    writing,
+)
 from phalanx.series.once import as_release
 from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
@@ -237,8 +242,11 @@ class Series:
             Where the ledger cannot be read or written, or the series went on elsewhere.
         """
         began = time.perf_counter()
+        check_progress(progress)
         read = [self._read(table, registry)]
-        listed = None if registry is None else self._registry(registry)
+        listed = (
+            None if registry is None else read_registry(registry, self._is.schema, self._is.method)
+        )
         with writing(self._is.to):
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
@@ -384,23 +392,6 @@ class Series:
             raise LedgerError(f"series {self.name!r} has no release yet; publish one.")
         return entries
 
-    def _registry(self, registry: Any) -> "pl.DataFrame":
-        if self._is.schema.identifier is None:
-            raise SchemaError(
-                "a registry is matched with the table by person and no identifier is declared; name"
-                " the identifier column, or leave it out."
-            )
-        if not self._is.method.takes_registry:
-            raise SchemaError(
-                f"a registry is of no use to {self._is.method.name}; leave it out, or publish by"
-                " global-guarantee."
-            )
-        try:
-            check_index(registry, [self._is.schema.identifier, *self._is.schema.quasi])
-            return read_source(registry, drop=None)
-        except SourceError as wrong:
-            raise SourceError(f"in the registry: {wrong}") from None
-
     def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""
         made = self._is
@@ -414,8 +405,7 @@ class Series:
             began=self._began() if made.method.needs_persons else None,
         )
         if divided is None:
-            check_index(table, made.schema.columns)
-            return read_source(table, drop=made.schema.drop, text=made.schema.texts)
+            return read_table(table, made.schema)
         here = not isinstance(divided, OnSpark)
         if (
             not ((here and counts(made.method)) or made.formats == ("parquet",))
@@ -466,8 +456,11 @@ class Series:
             As for ``publish``.
         """
         began = time.perf_counter()
+        check_progress(progress)
         frame = self._read(table, registry)
-        listed = None if registry is None else self._registry(registry)
+        listed = (
+            None if registry is None else read_registry(registry, self._is.schema, self._is.method)
+        )
         with writing(self._is.to):
             staging.check_room(self._is.to)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:

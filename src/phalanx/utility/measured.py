@@ -17,6 +17,7 @@ from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import draw
 from phalanx.estimators.view import View
+from phalanx.exact import whole
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 from phalanx.utility.learning import accuracy
@@ -124,6 +125,7 @@ def measure(
     kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
     names = list(kinds)
     table = _chosen(original, kinds, "original")
+    seed = None if seed is None else whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = int(view.real.sum())
     if not rows or not table.height:

@@ -15,7 +15,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
-from phalanx.errors import ReleaseError, SchemaError
+from phalanx.errors import ReleaseError, SchemaError, path_of
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
@@ -51,7 +51,11 @@ def read_releases(
         )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
-    read = [r if isinstance(r, Release) else opened(r, each, room) for r in releases]
+    what = "the release folder"
+    read = [
+        r if isinstance(r, Release) else opened(path_of(r, what, ReleaseError), each, room)
+        for r in releases
+    ]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
         raise ReleaseError(
             f"the releases are of different series ({', '.join(names)}); check one series at a"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from phalanx.data.sources.frames import like, to_polars
+from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError
 from phalanx.release.foreign import Foreign
 
@@ -131,6 +132,14 @@ def test_what_is_no_table_of_plain_columns(table, said):
     with pytest.raises(SourceError, match=said) as refused:
         to_polars(table)
     assert "SECRET" not in str(refused.value)
+
+
+def test_one_column_is_dropped_by_its_name():
+    """A text is one name, as in a schema, and not all that it holds."""
+    table = pl.DataFrame({"l": [[1.5]], "all": [1]})
+    assert read_source(table, drop="l").width == 2
+    with pytest.raises(SourceError, match="'l' holds List"):
+        read_source(table, drop="all")
 
 
 def test_a_dropped_column_may_hold_anything():

@@ -76,6 +76,7 @@ def read_source(
             "a query needs a database; give a url such as sqlite:///file.db, or leave the query"
             " out."
         )
+    drop, text = _names(drop, "drop"), _names(text, "text")
     table = source
     if named and not in_a_database:
         table = _read_file(path_of(source, "the source", SourceError), text, dialect)
@@ -85,6 +86,15 @@ def read_source(
 
         table = read_query(str(source), query, text or ())
     return to_polars(table, drop=drop)
+
+
+def _names(given: Collection[str] | str | None, what: str) -> Collection[str] | None:
+    """Names of columns; a text is one, and no list of letters."""
+    if isinstance(given, str):
+        return (given,)
+    if given is not None and not isinstance(given, Collection):
+        raise SourceError(f"{what} is {kind_of(given)}; give a list of column names.")
+    return given
 
 
 def csv_dialect(source: str | Path) -> Dialect:
