@@ -213,7 +213,8 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
-    """The path that is given; an error of ours where something else stands in its place.
+    """The path that is given, ``~`` being the home of the user, as in a plan; an error of ours where
+    something else stands in its place.
 
     >>> path_of(None, "the plan", PlanError)
     Traceback (most recent call last):
@@ -221,14 +222,15 @@ def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
     """
     if not isinstance(given, str | os.PathLike) or isinstance(os.fspath(given), bytes):
         raise refusal(f"{what} is {kind_of(given)}; give its path, as a text or a Path.")
+    path = Path(os.path.expanduser(given))  # noqa: PTH111 - Path's raises where no user has the name
     try:
-        os.lstat(given)
+        os.lstat(path)
     except (OSError, ValueError) as error:
         if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
             raise refusal(
                 f"{what} has a path that is too long for a file or holds a NUL; give another."
             ) from None
-    return Path(given)
+    return path
 
 
 def place_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:

@@ -16,7 +16,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from phalanx import Bands, Ledger, MInvariance, Mondrian, Release, Schema, Series, verify
+from phalanx import (
+    Bands,
+    Ledger,
+    MInvariance,
+    Mondrian,
+    Release,
+    Schema,
+    Series,
+    publish,
+    verify,
+)
 from phalanx.data.microdata import Microdata
 from phalanx.errors import (
     GuaranteeError,
@@ -72,6 +82,39 @@ def nothing_published(to: Path, releases: int = 0) -> None:
         assert ledger.groups("s", releases + 1) is None
         assert releases or not ledger.remembered("s")
     assert sorted(p.name for p in (to / "out").iterdir()) == [f"s-{i + 1}" for i in range(releases)]
+
+
+def test_a_series_stays_where_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder and its ledger are those of the moment in which it was made, wherever a notebook
+    goes afterwards.
+    """
+    monkeypatch.chdir(tmp_path)
+    series = Series("s", SCHEMA, MInvariance(m=2), to="out", report=False)
+    first = series.publish(table())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert series.publish(table()).path == tmp_path / "out" / "s-2"
+    assert first.verify().holds and not [*Path().iterdir()]
+
+
+def test_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a plan, wherever a path is given: of what is read, of what is written, of the ledger;
+    and a name that only begins with one is a name.
+    """
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home").mkdir()
+    table().write_parquet("home/t.parquet")
+    table().write_csv("home/t.csv")
+    table().write_csv("~$t.csv")
+    series = Series("s", SCHEMA, MInvariance(m=2), to="~/out", ledger=Path("~/l.db"), report=False)
+    assert series.publish("~/t.parquet").path == tmp_path / "home" / "out" / "s-1"
+    saved = publish("~/t.csv", SCHEMA, Mondrian(k=2)).save("~/once")
+    saved.report("~/page.html", audience="external")
+    assert verify("~/once").holds and Release.read("~/once").rows == 40
+    assert publish("~$t.csv", SCHEMA, Mondrian(k=2)).rows == 40
+    assert {p.name for p in tmp_path.iterdir()} == {"home", "~$t.csv"}
+    assert {"once", "page.html", "l.db", "out"} < {p.name for p in (tmp_path / "home").iterdir()}
 
 
 def test_what_publish_says(tmp_path: Path) -> None:

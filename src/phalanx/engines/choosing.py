@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
-from phalanx.data.sources.batches import Batches, check_parquet
+from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
-from phalanx.errors import MethodError, PlanError, SourceError, require_extra, shortened
+from phalanx.errors import MethodError, PlanError, SourceError, path_of, require_extra, shortened
 from phalanx.methods.base import Divisible, Following, Method, Summing
 
 Engine = Literal["local", "out-of-core", "spark"]
@@ -86,6 +86,8 @@ def divide(
     PlanError
         Where the table is not one that can be read in parts, or the limit is none.
     """
+    if is_parquet(table):
+        table = path_of(table, "the source", SourceError)
     if began is not None and engine is not None and (engine == "local") != (began == "local"):
         raise PlanError(
             f"[publish] engine = {engine!r} is not how the series began, and its persons stay where"

@@ -29,6 +29,7 @@ from phalanx.errors import (
     SchemaError,
     fault,
     kind_of,
+    path_of,
     place_of,
 )
 from phalanx.exact import is_list
@@ -161,13 +162,15 @@ class Series:
         to = place_of(to, "the folder for releases", SchemaError)
         if not isinstance(ledger, str | Path | None):
             raise LedgerError(f"the ledger is {kind_of(ledger)}; give its url, or its file's path.")
-        place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
+        to = to.absolute()  # wherever a notebook goes meanwhile
+        place = ledger or to.parent / (name + ".db")  # not among the releases
         is_url = isinstance(place, str) and ":" in place
-        url = str(place) if is_url else f"sqlite:///{Path(place).absolute()}"
+        file = place if is_url else path_of(place, "the ledger", LedgerError).absolute()
+        url = str(place) if is_url else f"sqlite:///{file}"
         self._is = _Settings(
             schema=schema,
             method=method,
-            to=Path(to),
+            to=to,
             ledger=url,
             formats=tuple(dict.fromkeys(formats)),
             seed=seed,
