@@ -18,6 +18,7 @@ import pytest
 
 from phalanx import (
     Bands,
+    Intersection,
     Ledger,
     MInvariance,
     Mondrian,
@@ -95,6 +96,29 @@ def test_a_series_stays_where_it_began(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert series.publish(table()).path == tmp_path / "out" / "s-2"
     assert first.verify().holds and not [*Path().iterdir()]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "stream"])
+def test_what_is_done_to_a_table_later_is_not_attacked(tmp_path: Path, kind: str) -> None:
+    """Adversaries are played on the table as it was published: one that was changed in its place
+    meanwhile is not looked at again, nor one that can be read only once.
+    """
+    arrow = table().to_arrow()
+    given: Any = {
+        "pandas": arrow.to_pandas,
+        "polars": table,
+        "stream": lambda: pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches()),
+    }[kind]()
+    series = series_in(tmp_path)
+    series.publish(given)
+    expected = series.attack(Intersection(), originals=[table()])
+    if kind == "pandas":
+        given.loc[:, "ill"] = "flu"
+        given.loc[:, "age"] = 0
+    elif kind == "polars":
+        given[0, "ill"] = "flu"
+        given.columns = ["a", "b", "c", "d"]
+    assert series.attack(Intersection()) == expected
 
 
 def test_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

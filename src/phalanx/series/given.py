@@ -98,6 +98,17 @@ def read_table(table: Any, schema: Schema) -> "pl.DataFrame":
     return read_source(table, drop=schema.drop, text=schema.texts)
 
 
+def lasting_of(table: Any, read: Any, schema: Schema) -> Any:
+    """What adversaries are played on later, without asking for the table again: what was read of
+    one in memory, which may be changed in its place meanwhile, or be read only once.
+    """
+    import polars as pl
+
+    if isinstance(table, str | Path | pl.LazyFrame) or not isinstance(read, pl.DataFrame):
+        return table
+    return read.drop(schema.drop, strict=False)
+
+
 def read_registry(registry: Any, schema: Schema, method: Method) -> "pl.DataFrame":
     """The registry in memory; SchemaError where the series has no use for one, SourceError, which
     names it, as for the table.

@@ -45,6 +45,7 @@ from phalanx.series.given import (
     Progress,
     check_parts,
     check_progress,
+    lasting_of,
     read_registry,
     read_table,
     reason,
@@ -566,6 +567,7 @@ class Series:
         entries = ledger.releases(self.name)
         if wave is not None:
             refuse_twice(wave, _waves(entries))
+        lasting = lasting_of(table, read[0], self._is.schema)
         drafting = self._drafting(read.pop(), registry, ledger, progress)
         number = drafting.number
 
@@ -594,7 +596,7 @@ class Series:
         release = drafting.check(
             lambda: staging.Folder.new(self._is.to, self.name), record, progress
         )
-        self._published[number] = table
+        self._published[number] = lasting
         return self._with_page(release)
 
     def _record(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any kind of table comes in, and the same kind goes out."""
 
+import gc
 import subprocess
 import sys
 
@@ -132,6 +133,20 @@ def test_what_is_no_table_of_plain_columns(table, said):
     with pytest.raises(SourceError, match=said) as refused:
         to_polars(table)
     assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_what_was_read_of_pandas_stays(mixed):
+    """Numbers that are changed in the table's own memory afterwards are not changed in what was
+    read, also where the table is read column by column.
+    """
+    table = pd.DataFrame({"n": [1, 2], "f": [0.5, 1.5], "m": [1, "x" if mixed else 2]})
+    read = to_polars(table, drop=["m"])
+    gc.collect()  # of what pandas would copy for
+    table.loc[:, "n"] = 7
+    table.loc[:, "f"] = 7.5
+
+    assert read.select("n", "f").rows() == [(1, 0.5), (2, 1.5)]
 
 
 def test_one_column_is_dropped_by_its_name():

@@ -134,7 +134,8 @@ def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     mixed = _mixed("the pandas table")
     try:
         with refusing(mixed):
-            return pl.from_pandas(table.set_axis(names, axis=1), include_index=False)
+            own = table.set_axis(names, axis=1).copy()  # numbers would stay those of the table
+            return pl.from_pandas(own, include_index=False)
     except SourceError as refused:
         if refused is not mixed:
             raise
@@ -144,7 +145,7 @@ def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
 
 def _of_pandas(table: Any, place: int, refusal: SourceError) -> pl.Series:
     with refusing(refusal):
-        column: Any = table.iloc[:, place]
+        column: Any = table.iloc[:, place].copy()
         return pl.Series(pl.from_pandas(column))
 
 
