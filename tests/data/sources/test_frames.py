@@ -126,6 +126,7 @@ def test_pandas_gets_every_whole_number() -> None:
         (pd.DataFrame({"a": [1, 2], "m": [1j, 2j]}), "column 'm' .* of one that is not read"),
         (pa.table({"a": [1], "m": pa.nulls(1, pa.month_day_nano_interval())}), "column 'm' of"),
         (pd.DataFrame({"m": pd.PeriodIndex(["2026-01", "2026-02"], freq="M")}), "holds periods"),
+        (pd.DataFrame({"m": pd.cut([1, 2, 3], 2)}), r"'m' holds intervals.*\.astype\(str\)"),
     ],
 )
 def test_what_is_no_table_of_plain_columns(table, said):

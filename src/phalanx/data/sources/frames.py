@@ -5,7 +5,7 @@ interface.
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import polars.selectors as cs
@@ -14,6 +14,14 @@ from phalanx.data.names import check_named, check_names
 from phalanx.data.sets import holds_sets
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.errors import PhalanxError, SourceError
+
+_OF_PANDAS: Final[Mapping[str, str]] = {
+    "pandas.period": "periods, which would be published as the numbers that pandas keeps of them;"
+    " make them dates by .dt.to_timestamp(), or texts",
+    "pandas.interval": "intervals, such as pandas.cut makes; make them texts by .astype(str), or give"
+    " the numbers themselves",
+}
+"""What is said of a type that only pandas knows."""
 
 
 def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
@@ -233,11 +241,8 @@ def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     check_named(frame.columns, SourceError)
     extended = {n: kind for n, kind in frame.schema.items() if isinstance(kind, pl.BaseExtension)}
     for name, kind in extended.items():
-        if drop is not None and name not in drop and kind.ext_name() == "pandas.period":
-            raise SourceError(
-                f"column {name!r} holds periods, which would be published as the numbers that"
-                " pandas keeps of them; make them dates by .dt.to_timestamp(), or texts."
-            )
+        if drop is not None and name not in drop and kind.ext_name() in _OF_PANDAS:
+            raise SourceError(f"column {name!r} holds {_OF_PANDAS[kind.ext_name()]}.")
     frame = frame.with_columns(
         frame[name].ext.storage() for name in extended
     )  # what they hold, as nothing can be done with the rest
