@@ -76,14 +76,15 @@ def of_python(made: Any) -> None:
     stands.
     """
     for name, value in vars(made).items():
-        object.__setattr__(made, name, _of_numpy_within(value))
+        object.__setattr__(made, name, of_numpy_within(value))
 
 
-def _of_numpy_within(value: Any) -> Any:
+def of_numpy_within(value: Any) -> Any:
+    """The same of all numbers in a list or a table."""
     if type(value) in (list, tuple):
-        return type(value)(map(_of_numpy_within, value))
+        return type(value)(map(of_numpy_within, value))
     if type(value) is dict:
-        return {key: _of_numpy_within(part) for key, part in value.items()}
+        return {key: of_numpy_within(part) for key, part in value.items()}
     return of_numpy(value)
 
 

@@ -2,9 +2,12 @@
 """Which points are explored."""
 
 import dataclasses
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from phalanx import Mondrian
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.exploration.grid import label, sections
@@ -34,6 +37,9 @@ def test_every_combination_is_a_point_once_and_the_plans_own_is_first() -> None:
         {"name": "anatomy", "l": "5/2"},
         {"name": "anatomy", "l": 3},
     ]
+    numbers = {"name": "mondrian", "k": np.int64(5), "min_width": {"age": np.float32(2)}}
+    k = sections(OWN, SCHEMA, [numbers])[1]["k"]
+    assert k == 5 and type(k) is int
     assert label(found[1]) == "mondrian k=8 l=2 cuts=strict"
     assert sections(OWN, SCHEMA, ["mondrian cuts=balanced min_width={age=5}"])[1]["min_width"] == {
         "age": 5
@@ -69,6 +75,9 @@ def test_what_the_schema_has_a_place_for_is_tried(schema: Schema, methods: set[s
         (" ", "names no method"),
         ({"k": 5}, "names no method"),
         ({"name": [1]}, "names no method"),
+        (Mondrian(k=5), "is of the type Mondrian; give a text"),
+        (5, "is of the type int; give a text"),
+        ({"name": "mondrian", "l": Fraction(5, 2)}, "'l' is of the type Fraction; give a number"),
         ("mondrian k={0} l={0}".format(",".join(map(str, range(9999)))), "99980001 points"),
         ("mondrian k=" + ",".join(map(str, range(300))), "at most 200 are tried"),
     ],
@@ -77,6 +86,12 @@ def test_what_is_no_grid_is_refused(asked: object, says: str) -> None:
     """In one sentence, with what to do."""
     with pytest.raises(PlanError, match=says):
         sections(OWN, SCHEMA, [asked])
+
+
+def test_one_thing_is_no_list() -> None:
+    """What stands in the place of the list of points is refused as one of them would be."""
+    with pytest.raises(PlanError, match="a point of the grid is of the type Mondrian"):
+        sections(OWN, SCHEMA, Mondrian(k=5))  # type: ignore[arg-type]
 
 
 def test_what_is_no_value_of_toml_is_a_text() -> None:

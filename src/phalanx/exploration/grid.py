@@ -9,7 +9,8 @@ from math import prod
 from typing import Any, Final
 
 from phalanx.data.schema import Schema
-from phalanx.errors import PlanError, did_you_mean, shortened
+from phalanx.errors import PlanError, did_you_mean, kind_of, shortened
+from phalanx.exact import is_list, of_numpy_within
 from phalanx.methods.base import KNOWN, make, offers
 
 Section = Mapping[str, Any]
@@ -29,12 +30,17 @@ def sections(
     is none, an unknown method, or more than 200 points.
     """
     combined = [plan_section]
-    for each in asked:
+    for each in asked if is_list(asked, lambda _: True) else [asked]:
         if isinstance(each, Mapping):
             _check_name(str(each.get("name", "")), str(dict(each)))
-            combined.append(dict(each))
-        else:
+            combined.append(_as_in_a_plan(of_numpy_within(dict(each))))
+        elif isinstance(each, str):
             combined += _combined(each, plan_section)
+        else:
+            raise PlanError(
+                f"a point of the grid is {kind_of(each)}; give a text, as in 'mondrian k=5,10', or"
+                " a table, as in {'name': 'mondrian', 'k': 5}."
+            )
     if not asked:
         combined += _usual(plan_section, schema)
     different: list[Section] = []
@@ -56,6 +62,19 @@ def _check_name(name: str, asked: str) -> None:
     if name not in KNOWN:
         hint = did_you_mean(name, KNOWN) or "; known are " + ", ".join(sorted(KNOWN)) + "."
         raise PlanError(f"--try {shortened(asked)!r} names no method{hint}")
+
+
+def _as_in_a_plan(section: Section) -> Section:
+    """The same; PlanError where a value is none that a plan can have, or a worker be told of."""
+    for key, value in section.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise PlanError(
+                f"in a point of the grid {key!r} is {kind_of(value)}; give a number, a text such as"
+                " '5/2', a list or a table."
+            ) from None
+    return section
 
 
 def label(section: Section) -> str:
