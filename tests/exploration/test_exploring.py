@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exploring a plan: every point once, beside the others, on the right table, and again for nothing."""
 
+import datetime as dt
+import json
 import os
 import signal
 from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import polars as pl
 import pytest
 
 import phalanx as px
 from exploration.scene import PLAN, people, plan
 from phalanx.errors import PlanError
 from phalanx.exploration import exploring, running
+from phalanx.exploration.grid import marked
 from phalanx.exploration.points import Point, Risk
 from phalanx.report.multiples import frontier
 
@@ -35,6 +39,29 @@ def scene(
         progress=lambda *n: told.append(n),
     )
     return to, found, told
+
+
+def test_a_plan_with_dates_is_explored(tmp_path: Path) -> None:
+    """Dates of a scheme come to the process that tries its point, and out as texts; one with a time,
+    which no plan has, stays an error.
+    """
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=i % 200) for i in range(400)]
+    table = pl.DataFrame({"day": days, "ill": ["flu", "cold"] * 200})
+    table.write_parquet(tmp_path / "people.parquet")
+    (tmp_path / "plan.toml").write_text(
+        'series = { name = "s" }\nsource = { path = "people.parquet" }\n'
+        'schema = { quasi = ["day"], sensitive = "ill" }\npublish = { to = "out" }\n'
+        '[method]\nname = "safe-sampling"\nk = 2\nbeta = 0.5\nepsilon = 4\nallow_empty = true\n'
+        "[method.scheme]\nday = { low = 2020-01-01, high = 2020-07-19, width = 50 }\n"
+    )
+    found = px.explore(
+        tmp_path / "plan.toml", ["mondrian k=3"], surrogate=table.sample(300), workers=1
+    )
+    assert [point.refused for point in found.points] == ["", ""]
+    method = json.loads(json.dumps(found.to_json()))["points"][0]["method"]
+    assert method["scheme"]["day"]["low"] == "2020-01-01"
+    with pytest.raises(TypeError):
+        marked(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
 
 
 def test_every_point_has_its_figures_and_none_is_made_of_two(scene) -> None:

@@ -4,6 +4,7 @@
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from itertools import product
 from math import prod
 from typing import Any, Final
@@ -17,6 +18,7 @@ Section = Mapping[str, Any]
 """What stands under ``[method]``: the name and the parameters."""
 
 _MOST: Final = 200
+_DATE: Final = "a date of the plan"
 
 
 def sections(
@@ -68,13 +70,29 @@ def _as_in_a_plan(section: Section) -> Section:
     """The same; PlanError where a value is none that a plan can have, or a worker be told of."""
     for key, value in section.items():
         try:
-            json.dumps(value)
+            json.dumps(value, default=marked)
         except (TypeError, ValueError, RecursionError):
             raise PlanError(
                 f"in a point of the grid {key!r} is {kind_of(value)}; give a number, a text such as"
                 " '5/2', a list or a table."
             ) from None
     return section
+
+
+def marked(value: object) -> dict[str, str]:
+    """A date of a plan, which JSON has not, for another process; TypeError for all else.
+
+    >>> unmarked(marked(date(2026, 1, 31)))
+    datetime.date(2026, 1, 31)
+    """
+    if type(value) is not date:
+        raise TypeError
+    return {_DATE: value.isoformat()}
+
+
+def unmarked(fields: dict[str, Any]) -> Any:
+    """The date that was marked; other tables as they are."""
+    return date.fromisoformat(fields[_DATE]) if fields.keys() == {_DATE} else fields
 
 
 def label(section: Section) -> str:

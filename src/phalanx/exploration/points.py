@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One point of the grid: what is promised, and what was measured on the ground."""
 
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -107,7 +108,8 @@ class Point:
         success, interval, base_rate, persons), loss, error, sample_error, figures, rows,
         suppressed_rows, seconds, refused.
         """
-        return asdict(self)
+        method = json.loads(json.dumps(self.method, default=str))  # dates of a scheme as texts
+        return {**asdict(self), "method": method}
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> "Point":

@@ -10,6 +10,8 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any, Final
 
+from phalanx.exploration.grid import marked
+
 Task = Mapping[str, Any]
 _ALONE: Final = {"POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A point has one core, so that points do not wait for each other and seconds can be compared."""
@@ -83,7 +85,7 @@ def _started() -> subprocess.Popen[str]:
 def _asked(process: subprocess.Popen[str], task: Task) -> Mapping[str, Any] | None:
     if process.stdin is None or process.stdout is None:  # never, as both are pipes
         return None
-    process.stdin.write(json.dumps(task) + "\n")
+    process.stdin.write(json.dumps(task, default=marked) + "\n")
     process.stdin.flush()
     line = process.stdout.readline()
     answer: Mapping[str, Any] | None = json.loads(line) if line else None

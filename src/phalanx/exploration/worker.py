@@ -16,6 +16,7 @@ import polars as pl
 
 from phalanx.data.sources.source import read_source
 from phalanx.errors import fault
+from phalanx.exploration.grid import unmarked
 from phalanx.exploration.points import Point, measured, warm
 from phalanx.plan import Plan
 from phalanx.plan_file import PlanFile
@@ -46,7 +47,8 @@ def main() -> None:
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as out:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
         for line in sys.stdin:
-            out.write(json.dumps(answer(json.loads(line), warmed)) + "\n")
+            task = json.loads(line, object_hook=unmarked)
+            out.write(json.dumps(answer(task, warmed)) + "\n")
             out.flush()
 
 
