@@ -114,6 +114,24 @@ def test_bad_csv(tmp_path, content, what):
         Foreign.read(path, quasi=["age"], sensitive="ill")
 
 
+def test_a_table_of_pandas_that_is_not_read_whole() -> None:
+    """The column at fault is named, or the name that two have; several kinds of missing values in one
+    are one.
+    """
+    mixed = pd.DataFrame({"a": pd.Series([1, "SECRET", 2.5], dtype=object), "b": [1, 1, 2]})
+    with pytest.raises(
+        ReleaseError, match="column 'a' of the pandas table holds values of"
+    ) as said:
+        Foreign.read(mixed, quasi=["a"])
+    assert "SECRET" not in str(said.value)
+    with pytest.raises(ReleaseError, match="two columns called 'a'"):
+        Foreign.read(pd.DataFrame([[1, 2]], columns=["a", "a"]), quasi=["a"])
+    missing = pd.DataFrame({"a": pd.Series([None, float("nan"), pd.NaT, "x"], dtype=object)})
+    assert Foreign.read(missing, quasi=["a"]).groups.to_list() == [1, 1, 1, 2]
+    with pytest.raises(ReleaseError, match="has no column 'a'; it has none"):
+        Foreign.read(pl.DataFrame(), quasi=["a"])
+
+
 def test_other_refusals(tmp_path):
     """No file, no table, no quasi-identifier, more than a value in a cell, a Parquet file that is
     none.

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.names import check_names
-from phalanx.data.sources.frames import check_index
+from phalanx.data.sources.frames import check_index, to_polars
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError, did_you_mean, shown
@@ -78,7 +78,7 @@ class Foreign:
             if name not in frame.columns:
                 hint = (
                     did_you_mean(name, frame.columns)
-                    or "; it has " + ", ".join(map(repr, frame.columns[:8])) + "."
+                    or f"; it has {', '.join(map(repr, frame.columns[:8])) or 'none'}."
                 )
                 raise ReleaseError(f"{where} has no column {name!r}{hint}")
         if not quasi and group is None:
@@ -108,26 +108,31 @@ def _read_file(path: Path) -> pl.DataFrame:
 
 
 def _of_frame(source: Any) -> pl.DataFrame:
-    with refusing(
-        ReleaseError(
-            f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a"
-            " path."
-        )
-    ):
-        if isinstance(source, pl.LazyFrame):
-            frame = source.collect()
-        elif isinstance(source, pl.DataFrame):
-            frame = source
-        else:
-            frame = (
-                pl.from_pandas(source, nan_to_null=False)
-                if type(source).__module__.startswith("pandas")
-                else pl.DataFrame(source)
-            )
-        check_names(frame.columns, ReleaseError)
-        for column in frame.get_columns():
-            check_dates(column, ReleaseError)
-        return frame
+    """A table with every NaN that it has; one that is not read so as ``to_polars`` reads it, which
+    names the column at fault.
+    """
+    unread = ReleaseError("")
+    try:
+        with refusing(unread):
+            if isinstance(source, pl.LazyFrame):
+                frame = source.collect()
+            elif isinstance(source, pl.DataFrame):
+                frame = source
+            elif type(source).__module__.startswith("pandas"):
+                frame = pl.from_pandas(source, nan_to_null=False)
+            else:
+                frame = pl.DataFrame(source)
+            check_names(frame.columns, ReleaseError)
+            for column in frame.get_columns():
+                check_dates(column, ReleaseError)
+            return frame
+    except ReleaseError as refused:
+        if refused is not unread:
+            raise
+    try:
+        return to_polars(source, drop=None)
+    except SourceError as refused:
+        raise ReleaseError(str(refused)) from None
 
 
 def _text(column: pl.Series) -> pl.Series:
