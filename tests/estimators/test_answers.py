@@ -111,6 +111,28 @@ def test_texts_that_look_like_equal_values_are_different() -> None:
     assert Comparison("code", "in", (1,)) != Comparison("code", "in", (True,))
 
 
+def test_a_dot_in_a_name_is_part_of_it() -> None:
+    """As R writes names: no other attribute is asked about, in conditions, figures, groups and rules;
+    a table may still stand before a name.
+    """
+    table = pl.DataFrame(
+        {"child.age": [1, 2, 3, 4], "age": [30, 40, 50, 60], "ill": ["flu", "cold"] * 2}
+    )
+    schema = px.Schema(quasi=["child.age", "age"], sensitive="ill")
+    release = px.publish(table, schema, px.Anatomy(l=2))
+    for query, truth in (
+        ("count(*) where child.age < 3", 2),
+        ("sum(child.age) where t.age > 30", 9),
+        ("select count(*) from t where t.child.age = 4 or child.age is null", 1),
+    ):
+        counted = release.estimate(query)
+        assert counted.low == counted.high == pytest.approx(truth)
+    by = release.estimate("count(*) group by child.age")
+    assert [figures.values for figures in by.figures] == [{"child.age": n} for n in (1, 2, 3, 4)]
+    assert release.draw(1, never="child.age > 2")[0]["child.age"].to_list() != []
+    assert max(release.draw(1, never="child.age > 2")[0]["child.age"]) <= 2
+
+
 def test_groups(anatomy, mondrian) -> None:
     """Grouped answers come for each value, and add up to the whole."""
     by = anatomy.estimate("count(*) where age < 40 group by ill")

@@ -74,7 +74,8 @@ def estimate(
             f"the query is {kind_of(query)}; give a text such as 'count(*) where age < 40', or a"
             " Polars expression."
         )
-    asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query)
+    names = [attribute.name for attribute in release.manifest.attributes]
+    asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query, names)
     return answer(
         release,
         asked,

@@ -83,7 +83,7 @@ def _rule(view: View, rule: "str | pl.Expr") -> Condition:
     condition = (
         read_expression(rule).where
         if isinstance(rule, pl.Expr)
-        else read_query(f"count(*) where {rule}").where
+        else read_query(f"count(*) where {rule}", [a.name for a in view.attributes]).where
     )
     for test in comparisons(condition):
         view.attribute(test.attribute)

@@ -4,7 +4,7 @@ something cannot.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
@@ -49,9 +49,10 @@ _PARTS: Final[Mapping[str, AbstractSet[str]]] = {
 _TURNED: Final = {"LT": "GT", "GT": "LT", "LTE": "GTE", "GTE": "LTE", "EQ": "EQ", "NEQ": "NEQ"}
 
 
-def read_query(text: str) -> Query:
+def read_query(text: str, names: Collection[str] = ()) -> Query:
     """A query such as ``count(*) where sex = 'F' and age between 30 and 40 group by diagnosis``; a
-    whole SELECT is read, too.
+    whole SELECT is read, too. ``names`` are the release's attributes: ``marital.status`` is one of
+    them where it stands there, and else the column of a table.
 
     ReleaseError where it is no SQL, or asks what no release can answer: joins, subqueries, two
     columns compared with each other, functions of columns. ExtraError without the extra that reads
@@ -73,7 +74,19 @@ def read_query(text: str) -> Query:
         raise ReleaseError(
             f"the query {_short(text)} is no SQL that can be read; write it as in {_EXAMPLE!r}."
         ) from None
+    _join_dots(tree, names)
     return _query(tree)
+
+
+def _join_dots(tree: Any, names: Collection[str]) -> None:
+    """Make one name of a table's and a column's that are an attribute's together."""
+    from sqlglot import expressions as sql
+
+    for column in [*tree.find_all(sql.Column)]:
+        parts = [part.name for part in column.parts]
+        joined_names = (".".join(parts[i:]) for i in range(len(parts) - 1))
+        if name := next((name for name in joined_names if name in names), None):
+            column.replace(sql.column(name, quoted=True))
 
 
 def _query(tree: Any) -> Query:
