@@ -10,6 +10,7 @@ is a range of regions and everything else is counting.
 
 import datetime as dt
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ from phalanx.release.manifest import PublishedAttribute
 
 _EPOCH: Final = dt.date(1970, 1, 1)
 _LAST: Final = "\U0010ffff"
+_TIME: Final = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.(?P<digits>\d+)(?P<offset>[+-]\d\d:\d\d)?"
+)
+"""A timestamp as Polars writes it, with all digits of its unit."""
 _FAR: Final = {
     "whole": (-(2**63), 2**63 - 1),
     "number": (-sys.float_info.max, sys.float_info.max),
@@ -67,6 +72,10 @@ class Line:
             self.kind = "whole"
         self.moment = next((d for d in dtypes if isinstance(d, pl.Datetime)), None)
         """The type of kept timestamps, which are texts in their order; None for all else."""
+        self.offsets: tuple[str, ...] = ("",)
+        """How kept timestamps end in a CSV, such as ``+01:00``."""
+        if self.moment is None and self.kind == "text" and attribute.role == "keep":
+            self.moment, self.offsets = _written_times(columns)
         self.infinite = any(c.is_infinite().any() for c in columns if c.dtype.is_float())
 
     @property
@@ -114,10 +123,10 @@ class Line:
                 " more; ask by = or by IN."
             )
         if self.kind == "text":
-            return [self._text(test, value) for value in test.values]
+            return [text for value in test.values for text in self._texts(test, value)]
         return [key for value in test.values for key in self._constant(test, value)]
 
-    def _text(self, test: Comparison, value: Any) -> str:
+    def _texts(self, test: Comparison, value: Any) -> list[str]:
         """A constant as the published texts are written; one without a zone is in the column's."""
         name = test.attribute
         if self.moment is None:
@@ -127,21 +136,31 @@ class Line:
                     f"{name!r} is text, in which '10' is less than '9', and is compared with"
                     f" {value!r}; write a text in 'single quotes'."
                 )
-            return str(value).lower() if isinstance(value, bool) else str(value)
-        unit, zone = self.moment.time_unit, self.moment.time_zone
+            return [str(value).lower() if isinstance(value, bool) else str(value)]
+        kind, written = _written_times([pl.Series([str(value)])])
+        if kind == self.moment and written[0] in self.offsets:
+            return [str(value)]  # as it is published, with all its digits
         try:
             moment = dt.datetime.fromisoformat(str(value))
-            if moment.tzinfo is not None and zone is not None:
-                moment = moment.astimezone(ZoneInfo(zone))
-            there = pl.Series([moment.replace(tzinfo=None)], dtype=pl.Datetime(unit))
-            text = there.dt.replace_time_zone(
-                zone, ambiguous="latest" if moment.fold else "earliest"
-            ).cast(pl.String)[0]
+            texts = [self._time(moment, self.moment, offset) for offset in self.offsets]
         except (ValueError, OverflowError, pl.exceptions.PolarsError):
             raise ReleaseError(
                 f"{name!r} is a time and is compared with {value!r}; write it as '2026-01-31 12:00'."
             ) from None
-        return str(text)
+        return {"below": [min(texts)], "upto": [max(texts)]}.get(test.kind, texts)
+
+    def _time(self, moment: dt.datetime, kind: pl.Datetime, offset: str) -> str:
+        """A moment as it is written with one of the offsets."""
+        zone: Any = None if kind.time_zone is None else ZoneInfo(kind.time_zone)
+        if offset:
+            zone = dt.datetime.fromisoformat(f"2026-01-01T00:00:00{offset}").tzinfo
+        if moment.tzinfo is not None and zone is not None:
+            moment = moment.astimezone(zone)
+        there = pl.Series([moment.replace(tzinfo=None)], dtype=pl.Datetime(kind.time_unit))
+        text = there.dt.replace_time_zone(
+            kind.time_zone, ambiguous="latest" if moment.fold else "earliest"
+        ).cast(pl.String)[0]
+        return f"{text}{offset}"
 
     def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
         name = test.attribute
@@ -371,6 +390,26 @@ def _rounded(numbers: npt.NDArray[Any], side: int) -> Floats:
     back = np.where(past, 0, floats).astype(np.int64)
     wrong = (past | (back > numbers)) if side == 0 else (~past & (back < numbers))
     return np.where(wrong, np.nextafter(floats, (-math.inf, math.inf)[side]), floats)
+
+
+def _written_times(columns: Sequence[pl.Series]) -> tuple[pl.Datetime | None, tuple[str, ...]]:
+    """What timestamps are read from a CSV, as texts: with how many digits, and which offsets in order;
+    None where they are other texts.
+
+    >>> _written_times([pl.Series(["2026-01-31 12:00:00.000+01:00"])])
+    (Datetime(time_unit='ms', time_zone=None), ('+01:00',))
+    """
+    digits, offsets = set[int](), set[str]()
+    for column in columns:
+        for text in column.cast(pl.String).unique().drop_nulls():
+            if (time := _TIME.fullmatch(text)) is None:
+                return None, ("",)
+            digits.add(len(time["digits"]))
+            offsets.add(time["offset"] or "")
+    unit: Any = {3: "ms", 6: "us", 9: "ns"}.get(digits.pop()) if len(digits) == 1 else None
+    if unit is None or ("" in offsets and len(offsets) > 1):
+        return None, ("",)
+    return pl.Datetime(unit), tuple(sorted(offsets))
 
 
 def declared_tree(attribute: PublishedAttribute) -> Tree | None:
