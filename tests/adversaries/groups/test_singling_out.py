@@ -20,6 +20,7 @@ from phalanx.errors import PlanError, ReleaseError
 from phalanx.methods.base import Memory
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
+from support.work import lines, memory
 
 ALPHA = 1e-6
 
@@ -206,6 +207,24 @@ def test_rows_of_other_regions():
                 )
         assert found == pytest.approx(expected)
         assert found > 0
+
+
+def test_many_attributes_are_looked_at_once():
+    """Twice as many attributes take twice the work and twice the memory: the weight of a box with
+    one end in the place of an interval is made of the others' shares, which are multiplied once.
+    """
+
+    def regions(d):
+        low = np.random.default_rng(d).integers(0, 5, (40, d))
+        none, below = np.zeros(0, dtype=np.int64), np.linspace(0, 1, 11)
+        names, rows = [f"q{a}" for a in range(d)], np.full(40, 5.0)
+        return Regions(names, low, low + 4, rows, True, none, none, none, [below] * d, np.zeros(0))
+
+    few, many = regions(100), regions(200)
+    tried = np.arange(40)
+    for work in (lines, memory):
+        one, other = (work(lambda r=r: Predicates.best(r, tried, 1.0)) for r in (few, many))
+        assert other < 2.5 * one
 
 
 def test_by_chance_is_by_chance():

@@ -3,7 +3,7 @@
 has a low weight.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -160,10 +160,34 @@ class Regions:
         (…, d); 0 where a box is empty.
         """
         weight = np.ones(low.shape[:-1])
-        for a, below in enumerate(self.below):
-            last = np.clip(high[..., a] + 1, 0, len(below) - 1)
-            weight *= np.maximum(below[last] - below[np.clip(low[..., a], 0, len(below) - 1)], 0)
+        for a in range(len(self.below)):
+            weight *= self.share_on(a, low[..., a], high[..., a])
         return weight
+
+    def share_on(self, a: int, low: Ints, high: Ints) -> Floats:
+        """The share of one attribute's codes from ``low`` to ``high``; 0 where there are none."""
+        below = self.below[a]
+        last, first = (np.clip(end, 0, len(below) - 1) for end in (high + 1, low))
+        return np.maximum(below[last] - below[first], 0)
+
+    def narrowed(self, low: Ints, high: Ints) -> Iterator[tuple[int, Ints, Ints, Floats]]:
+        """Boxes of shape (t, d) with one end alone of one attribute in the place of its interval,
+        where that is more than a code: the attribute, which of the boxes, the end's code, and the
+        weight.
+
+        All attributes but one are multiplied once for all of them, so that the work grows with
+        their number and not with its square.
+        """
+        d = len(self.below)
+        after = np.ones((d + 1, len(low)))
+        for a in reversed(range(d)):
+            after[a] = after[a + 1] * self.share_on(a, low[:, a], high[:, a])
+        before = np.ones(len(low))
+        for a in range(d):
+            at = np.flatnonzero(low[:, a] < high[:, a])
+            for end in (low[at, a], high[at, a]):
+                yield a, at, end, before[at] * self.share_on(a, end, end) * after[a + 1, at]
+            before *= self.share_on(a, low[:, a], high[:, a])
 
     def others(self, tried: Ints) -> Floats:
         """How many rows of other regions are expected to lie in each of these, shape (t,): those
@@ -231,7 +255,7 @@ class Predicates:
 
         Regions of which every predicate is heavier have none.
         """
-        options = _options(regions, tried)
+        options = _Options.of(regions, tried)
         light = np.flatnonzero((options.weight <= most) & (options.weight > 0))
         order = light[
             np.lexsort(
@@ -239,91 +263,62 @@ class Predicates:
             )
         ]
         first = order[np.diff(options.region[order], prepend=-1) > 0]
-        made = options.predicates
-        return cls(
-            made.low[first],
-            made.high[first],
-            made.value[first],
-            made.bit[first],
-            options.weight[first],
-        )
+        region, attribute = tried[options.region[first]], options.attribute[first]
+        low, high = regions.low[region], regions.high[region]  # copies
+        at_end = np.flatnonzero(attribute != _ANY)
+        for ends in (low, high):
+            ends[at_end, attribute[at_end]] = options.end[first][at_end]
+        return cls(low, high, options.value[first], options.bit[first], options.weight[first])
 
 
 @dataclass(frozen=True, eq=False)
 class _Options:
-    """Everything that may be asked of regions."""
+    """Everything that may be asked of regions, a question in each place; its box is that of the
+    region, but for one attribute at most.
+    """
 
     region: Ints
+    """Which of those that are tried."""
     likely: Floats
     """How probably each holds for exactly one row."""
-    predicates: Predicates
+    weight: Floats
+    value: Ints
+    """The sensitive value (-1: any)."""
+    bit: Floats
+    attribute: Ints
+    """The attribute of which an end alone is asked for (-1: none), and the end's code."""
+    end: Ints
 
-    @property
-    def weight(self) -> Floats:
-        return self.predicates.weight
-
-
-def _options(regions: Regions, tried: Ints) -> _Options:
-    low, high, rows = regions.low[tried], regions.high[tried], np.maximum(regions.rows[tried], 1)
-    weight, others = regions.share(low, high), regions.others(tried)
-    number = np.arange(len(tried))
-    bit = 1 / rows
-    parts = [
-        (
-            number,
-            _once(rows, bit) * np.exp(-others * bit),
-            Predicates(low, high, np.full(len(tried), _ANY), bit, weight * bit),
-        )
-    ]
-    place = np.full(len(regions), -1, dtype=np.int64)
-    place[tried] = number
-    cells = (
-        np.flatnonzero(place[regions.cell_region] >= 0)
-        if len(regions.cell_region)
-        else np.zeros(0, dtype=np.int64)
-    )
-    if len(cells):
-        at, value, count = (
-            place[regions.cell_region[cells]],
-            regions.cell_value[cells],
-            regions.cell_count[cells].astype(np.float64),
-        )
-        bit, share = 1 / count, regions.of_value[value]
-        made = Predicates(low[at], high[at], value, bit, weight[at] * share * bit)
-        parts.append((at, _once(count, bit) * np.exp(-others[at] * share * bit), made))
-    for a in range(low.shape[1]) if regions.tight else ():
-        for end in (low, high):
-            at = np.flatnonzero((low[:, a] < high[:, a]) & (rows > 1))
-            ends_low, ends_high = low[at].copy(), high[at].copy()
-            ends_low[:, a] = ends_high[:, a] = end[at, a]
-            narrow = regions.share(ends_low, ends_high)
+    @classmethod
+    def of(cls, regions: Regions, tried: Ints) -> "_Options":
+        """All of these regions."""
+        low, high = regions.low[tried], regions.high[tried]
+        rows, number = np.maximum(regions.rows[tried], 1), np.arange(len(tried))
+        weight, others = regions.share(low, high), regions.others(tried)
+        bit, any_of = 1 / rows, np.full(len(tried), _ANY)
+        likely = _once(rows, bit) * np.exp(-others * bit)
+        parts = [(number, likely, weight * bit, any_of, bit, any_of, any_of)]
+        place = np.full(len(regions), -1, dtype=np.int64)
+        place[tried] = number
+        cells = np.flatnonzero(place[regions.cell_region] >= 0)
+        if len(cells):
+            at, value = place[regions.cell_region[cells]], regions.cell_value[cells]
+            count = regions.cell_count[cells].astype(np.float64)
+            bit, share, whole = 1 / count, regions.of_value[value], np.full(len(cells), _ANY)
+            likely = _once(count, bit) * np.exp(-others[at] * share * bit)
+            parts.append((at, likely, weight[at] * share * bit, value, bit, whole, whole))
+        for a, boxes, ends, shares in regions.narrowed(low, high) if regions.tight else ():
+            several = rows[boxes] > 1
+            at, end, narrow = boxes[several], ends[several], shares[several]
             part = narrow / np.where(weight[at] > 0, weight[at], 1)
             likely = (
                 _once(rows[at], part)
                 / np.maximum(1 - (1 - part) ** rows[at], 1e-12)
                 * np.exp(-others[at] * part)
             )
-            parts.append(
-                (
-                    at,
-                    likely,
-                    Predicates(
-                        ends_low, ends_high, np.full(len(at), _ANY), np.ones(len(at)), narrow
-                    ),
-                )
-            )
-    every = [predicates for _, _, predicates in parts]
-    together = Predicates(
-        *(
-            np.concatenate([getattr(each, name) for each in every])
-            for name in ("low", "high", "value", "bit", "weight")
-        )
-    )
-    return _Options(
-        np.concatenate([at for at, _, _ in parts]),
-        np.concatenate([likely for _, likely, _ in parts]),
-        together,
-    )
+            any_of, on = np.full(len(at), _ANY), np.full(len(at), a)
+            parts.append((at, likely, narrow, any_of, np.ones(len(at)), on, end))
+        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _once(rows: Floats, share: Floats) -> Floats:
