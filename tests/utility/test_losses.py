@@ -15,6 +15,7 @@ import pytest
 from phalanx.utility import losses
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
+from support.work import lines
 
 
 @pytest.mark.parametrize(("attributes", "k"), [(4, 3), (9, 3), (12, 2), (5, 1), (2, 3)])
@@ -32,6 +33,13 @@ def test_sets_of_a_thousand_attributes() -> None:
     many = [f"a{i}" for i in range(1000)]
     assert len(losses._sets(many, 3, 60)) == 60
     assert 9900 < len(losses.pairs(many)) <= 10_000
+
+
+def test_sets_of_many_attributes_take_no_more_work_than_of_few() -> None:
+    """Each name of a set is looked for by halves, and not from the first one on."""
+    few, many = ([f"a{i}" for i in range(d)] for d in (200, 1600))
+    one, other = (lines(lambda names=names: losses.pairs(names), 10**6) for names in (few, many))
+    assert other < 2 * one
 
 
 def tables(n=300, seed=1):

@@ -5,6 +5,7 @@ go together, and whether the two can be told apart.
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -118,13 +119,16 @@ def _sets(names: Sequence[str], k: int, most: int) -> list[tuple[str, ...]]:
 
 
 def _set(names: Sequence[str], k: int, place: int) -> tuple[str, ...]:
-    """The set at a place among those of k names, in their order."""
-    chosen, at = [], 0
-    for more in reversed(range(k)):
-        while place >= (skipped := math.comb(len(names) - at - 1, more)):
-            place, at = place - skipped, at + 1
-        chosen.append(names[at])
-        at += 1
+    """The set at a place among those of k names, in their order; each name is looked for by halves,
+    as so many sets begin with one of those before it.
+    """
+    chosen, at, n = [], 0, len(names)
+    for more in range(k, 0, -1):
+        last = math.comb(n - at, more) - place  # so many sets are left, this one among them
+        first = bisect_right(range(at + 1, n), -last, key=lambda x: -math.comb(n - x, more)) + at
+        place -= math.comb(n - at, more) - math.comb(n - first, more)
+        chosen.append(names[first])
+        at = first + 1
     return tuple(chosen)
 
 
