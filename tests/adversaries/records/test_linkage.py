@@ -27,6 +27,7 @@ from phalanx.release.forms.bucketized import bucketize
 from phalanx.release.forms.generalized import generalize
 from phalanx.release.forms.sliced import slice_into
 from support.perturbed_cases import QUASI, codes_of, of_form, people, perturbed
+from support.work import lines
 
 FEW = {
     "perturbed": [[1, 2, None], ["x", None], ["m", "n"]],
@@ -265,6 +266,55 @@ def test_sets_of_attributes():
     assert not few.sampled.any()
     assert np.bincount(many.has.sum(axis=1)).tolist() == [1, *[10] * 11, 1]
     assert many.sampled.tolist() == [False, *[True] * 11, False]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("values", [2, 9, 1000])
+def test_persons_and_rows_that_agree_are_numbered_alike(seed, values):
+    """Set by set, the slow way: also where a few attributes tell all persons apart, and where some
+    persons are equal in all of them.
+    """
+    rng = np.random.default_rng(seed)
+    persons = rng.integers(0, values, (9, 12))[rng.integers(0, 9, 14)]
+    rows = persons[rng.integers(0, 14, 20)]
+    rows[rng.random(rows.shape) < 0.05] = rng.integers(-1, values)
+    chosen = linking.Subsets.of(12, 60, Randomness.seeded(seed).stream("subsets"))
+    seen = 0
+    for at, of_person, there, of_row in linking.agreeing(persons, rows, chosen):
+        of_both = np.concatenate([persons, rows])[:, chosen.has[at]].tolist()
+        equal = [[one == other for one in of_both] for other in of_both]
+        matched = [r for r in range(20) if any(equal[14 + r][:14])]
+        numbers = np.concatenate([of_person, of_row])
+        those = np.concatenate([np.arange(14), 14 + there])
+        assert sorted(there.tolist()) == matched
+        assert ((numbers[:, None] == numbers) == np.array(equal)[np.ix_(those, those)]).all()
+        seen += 1
+    assert seen == len(chosen)
+
+
+def test_work_grows_with_the_number_of_attributes():
+    """Attributes that no longer tell persons apart are compared many at once."""
+    rng = np.random.default_rng(3)
+
+    def gone_through(d):
+        persons = rng.integers(0, 9, (50, d))
+        chosen = linking.Subsets.of(d, 2 * d, Randomness.seeded(1).stream("subsets"))
+        return lines(lambda: list(linking.agreeing(persons, persons, chosen)))
+
+    assert gone_through(240) < 2.6 * gone_through(120)
+
+
+def test_words_of_bits_are_work(monkeypatch):
+    """Of many attributes fewer persons are drawn for as many pairs, as each pair takes more."""
+    sizes = []
+    for d in (60, 126):
+        microdata, rows = wide(300, d), np.arange(300)
+        form, _ = generalize(microdata, rows, rows // 3, Randomness.seeded(1).stream("boxes"))
+        sets = len(linking.Subsets.of(d, 1, Randomness.seeded(1).stream("subsets")))
+        monkeypatch.setattr(linking, "_MOST_PAIRS", 280 * 100 * sets)
+        attack = Linkage(subsets=1).attack([of_form(form)], Evidence(microdata={1: microdata}))
+        sizes.append(attack.sample)
+    assert sizes == [280, 200]
 
 
 def test_some_persons():

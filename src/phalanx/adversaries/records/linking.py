@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.adversaries.disclosure import drawn, numbered
 from phalanx.adversaries.records.covering import Boxes, grid_work, in_pairs, on_grids
-from phalanx.adversaries.records.rows import Records, renumbered
+from phalanx.adversaries.records.rows import BITS, Records, renumbered
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -34,10 +34,13 @@ _TABLE: Final = 4
 """Up to so many numbers per key are looked up in a table; more are sorted."""
 _MOST_PAIRS: Final = 1 << 30
 """So many pairs of a person and a group are compared (once for every set of attributes that was
-drawn), or fields of grids gone through; where there are more, persons are drawn.
+drawn and every word of bits that such a set takes), or fields of grids gone through; where there
+are more, persons are drawn.
 """
 _FEWEST: Final = 200
 """At least so many persons are drawn."""
+_COMPARED: Final = 64
+"""So many attributes of a row are compared at once with those of a person."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +101,13 @@ def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int,
     some person on all of its attributes; their numbers.
 
     Numbers are equal just where persons and rows agree. ``persons`` (p, d) and ``rows`` (n, d) are
-    codes, the latter -1 for a value that no person has.
+    codes, the latter -1 for a value that no person has. Where some attributes of a set tell apart
+    all persons that differ in any, the others number no person anew: then each row is compared with
+    the persons whose number it has.
     """
     widths = np.maximum(persons.max(axis=0, initial=0), rows.max(axis=0, initial=0)) + 1
     sets = [tuple(np.flatnonzero(held).tolist()) for held in subsets.has]
-    everything = np.arange(len(rows))
+    everything, different_persons = np.arange(len(rows)), _different(persons, subsets)
     begun: list[tuple[tuple[int, ...], Ints, Ints, Ints]] = [
         ((), np.zeros(len(persons), np.int64), everything, np.zeros(len(rows), np.int64))
     ]
@@ -111,8 +116,14 @@ def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int,
     ):  # so that sets that begin alike share the work
         while sets[at][: len(begun[-1][0])] != begun[-1][0]:
             begun.pop()
-        for attribute in sets[at][len(begun[-1][0]) :]:
+        for place in range(len(begun[-1][0]), len(sets[at])):
             held, of_person, there, of_row = begun[-1]
+            attribute = sets[at][place]
+            if int(of_person.max(initial=0)) + 1 >= different_persons > 0:
+                rest = np.array(sets[at][place:])
+                there, of_row = _still(persons, rows, rest, of_person, there, of_row)
+                begun.append((sets[at], of_person, there, of_row))
+                break
             codes, width = rows[there, attribute], int(widths[attribute])
             of_person, of_row = numbered_alike(
                 of_person * width + persons[:, attribute],
@@ -123,16 +134,45 @@ def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int,
         yield at, *begun[-1][1:]
 
 
+def _different(persons: Ints, subsets: Subsets) -> int:
+    """How many persons differ in some attribute; 0 where all sets of few attributes are taken,
+    which share so much work that it does not matter.
+    """
+    if persons.shape[1] <= ALL_OF or not len(persons):
+        return 0
+    number = np.zeros(len(persons), dtype=np.int64)
+    for attribute in np.flatnonzero(subsets.has.any(axis=0)):
+        codes = persons[:, attribute]
+        number = renumbered(number * (int(codes.max()) + 1) + codes)
+    return int(number.max()) + 1
+
+
+def _still(
+    persons: Ints, rows: Ints, rest: Ints, of_person: Ints, there: Ints, of_row: Ints
+) -> tuple[Ints, Ints]:
+    """The rows that agree with the persons of their number on the ``rest`` of a set, too, and their
+    numbers; all persons of a number agree on it.
+    """
+    one = np.zeros(int(of_person.max()) + 1, dtype=np.int64)
+    one[of_person] = np.arange(len(of_person))
+    for begin in range(0, len(rest), _COMPARED):
+        some = rest[begin : begin + _COMPARED]
+        alike = (rows[there[:, None], some] == persons[one[of_row][:, None], some]).all(axis=1)
+        there, of_row = there[alike], of_row[alike]
+    return there, of_row
+
+
 def numbered_alike(keys: Ints, others: Ints) -> tuple[Ints, Ints]:
     """A number for each of the keys, and for each of the others that equals one the same, else -1;
-    keys are 0 or more, and numbers small.
+    keys are 0 or more, and numbers are from 0 on without gaps.
     """
     most = int(keys.max(initial=-1))
     if most >= _TABLE * (len(keys) + len(others)):
         number = renumbered(np.concatenate([keys, others]))
         occurs = np.zeros(len(number), dtype=bool)
         occurs[number[: len(keys)]] = True
-        return number[: len(keys)], np.where(occurs[number[len(keys) :]], number[len(keys) :], -1)
+        number = np.where(occurs, np.cumsum(occurs) - 1, -1)[number]
+        return number[: len(keys)], number[len(keys) :]
     table = np.zeros(most + 2, dtype=np.int64)
     table[keys] = 1
     table = np.where(table, np.cumsum(table) - 1, -1)  # the last is for others that are no key
@@ -344,7 +384,8 @@ def by_boxes(
         published, values = numbered(groups.values, microdata)
         of_cell = published[groups.cell_value]
         boxes = Boxes(low, high, groups.sizes, groups.cell_group, of_cell, groups.cell_count)
-    times = len(groups) * (1 if every else len(chosen))
+    words = -(-codes.shape[1] // BITS)  # of bits that are compared for a pair
+    times = len(groups) * (1 if every else len(chosen) * words)
     attacked = len(codes) if sample is None else min(sample, len(codes))
     work = grid_work(codes, values, boxes, chosen.has)
     on_a_grid = work <= min(attacked * times, _MOST_PAIRS)
