@@ -16,6 +16,7 @@ import pytest
 from phalanx.adversaries import Minimality
 from phalanx.adversaries.minimality import adversary as minimality
 from phalanx.adversaries.minimality import replaying
+from phalanx.adversaries.minimality.beliefs import Replay
 from phalanx.adversaries.minimality.requirements import Requirement
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -30,6 +31,7 @@ from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 from phalanx.series.series import Series
 from phalanx.verification import gather_evidence
+from support.work import lines
 
 AGES = [1, 2, 4, 7, 11, 16, 22, 29]
 EVERYTHING = 10**6
@@ -379,6 +381,53 @@ def test_equal_costs_are_told_apart_as_the_method_does(seed):
     found = Minimality().attack(release, Evidence(microdata={1: microdata}))
 
     assert found.certain == found.exposed
+
+
+def of_many(attributes):
+    """A hundred persons with so many quasi-identifiers."""
+    rng = np.random.default_rng(attributes)
+    names = [f"q{i}" for i in range(attributes)]
+    return Microdata.encode(
+        pl.DataFrame(
+            rng.integers(0, 9, (100, attributes)), schema=names, orient="row"
+        ).with_columns(ill=pl.Series(rng.choice(list("abcd"), 100))),
+        Schema(quasi=names, sensitive="ill", types=dict.fromkeys(names, "numeric")),
+    )
+
+
+@pytest.mark.parametrize("cut_at", ["median", "least-width"])
+def test_cuts_of_too_many_attributes_are_not_compared(cut_at, monkeypatch):
+    """All attributes stand beside each one, so that the work grows with the square of their number:
+    it has a budget, which is said before anything is compared. Cuts at medians need none.
+    """
+    microdata = of_many(30)
+    release = published(Mondrian(k=10, cuts="strict", cut_at=cut_at), microdata)
+    evidence = Evidence(microdata={1: microdata})
+    steps = 2 * 100 * 30**2 * 4  # more than 10 * 2**3 and less than 10 * 2**4 persons
+    monkeypatch.setattr(replaying, "_MOST_WORK", steps)
+    assert Minimality().attack(release, evidence).persons == 100
+    monkeypatch.setattr(replaying, "_MOST_WORK", steps // 2)
+    monkeypatch.setattr(replaying, "_narrowest", None)
+    if cut_at == "median":
+        assert Minimality().attack(release, evidence).persons == 100
+    else:
+        with pytest.raises(
+            ReleaseError, match=r"cuts of 30 quasi-identifiers .* the posterior one"
+        ):
+            Minimality().attack(release, evidence)
+
+
+def test_attributes_are_looked_at_together():
+    """Beside each attribute all others, at once: twice as many take twice as many lines."""
+
+    def gone_through(attributes):
+        microdata = of_many(attributes)
+        release = published(Mondrian(k=50, cuts="strict"), microdata)
+        replay = Replay.of(release, microdata, 4)
+        node = np.arange(len(replay.persons.codes))
+        return lines(lambda: replaying._narrowest(replay.persons, node, 50, 100))
+
+    assert gone_through(120) < 2.6 * gone_through(60)
 
 
 @pytest.mark.parametrize(

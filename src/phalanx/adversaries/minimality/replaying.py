@@ -11,6 +11,7 @@ groups keeps whatever each of them keeps. A cut that goes through a group was tr
 where both sides are large enough it failed by the values.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,10 @@ from phalanx.guarantees.views.groups import Groups
 
 _COMPARED: Final = 256
 """All cuts of a node with room for so many groups are compared."""
+_AT_ONCE: Final = 1 << 15
+"""So many places of tuples are looked at together, which stay in the nearest memory."""
+_MOST_WORK: Final = 1 << 31
+"""More places of tuples, over all cuts that are compared, take longer than half a minute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,9 @@ def failed_cuts(
     whether other cuts come before those at medians. ReleaseError where the groups are none that
     such cuts make.
     """
+    if least_width and len(persons.codes):
+        tuples, attributes = persons.codes.shape
+        _afford(tuples, attributes, int(persons.count.sum()), least)
     stack = [np.arange(len(persons.codes))]
     while stack:
         node = stack.pop()
@@ -130,17 +138,13 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
     codes, count = persons.codes[node], persons.count[node]
     weight = _weights(_COMPARED * least, codes.shape[1])
     cuts: list[tuple[float, int, Bools]] = []
+    places = np.stack(
+        [p[c].astype(np.int32) for p, c in zip(persons.positions, codes.T, strict=True)]
+    )
     for a in range(codes.shape[1]):
         order = np.argsort(codes[:, a], kind="stable")
         column, reached = codes[order, a], np.cumsum(count[order])
-        left, right = np.zeros(len(node) - 1), np.zeros(len(node) - 1)
-        for b, place in enumerate(persons.positions):
-            other = codes[order, b]
-            left += (place[np.maximum.accumulate(other)] - place[np.minimum.accumulate(other)])[:-1]
-            right += (
-                place[np.maximum.accumulate(other[::-1])]
-                - place[np.minimum.accumulate(other[::-1])]
-            )[::-1][1:]
+        left, right = _widths(places, order)[:-1], _widths(places, order[::-1])[::-1][1:]
         cost = left * weight[reached[:-1]] + right * weight[size - reached[:-1]]
         cost[
             (column[:-1] == column[1:]) | (reached[:-1] < least) | (reached[:-1] > size - least)
@@ -148,6 +152,31 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
         if len(cost) and (best := int(cost.argmin())) >= 0 and np.isfinite(cost[best]):
             cuts.append((float(cost[best]), a, codes[:, a] <= column[best]))
     return [left for _, _, left in sorted(cuts, key=lambda cut: cut[:2])]
+
+
+def _widths(places: npt.NDArray[np.int32], order: Ints) -> Floats:
+    """How wide the first tuple, the first two and so on are in this order, all attributes together,
+    shape (n,): whole numbers, whose sums are exact. ``places`` (attributes, n).
+    """
+    widths, at_once = np.zeros(len(order)), max(1, _AT_ONCE // len(order))
+    for begin in range(0, len(places), at_once):
+        some = places[begin : begin + at_once].take(order, axis=1)
+        spans = np.maximum.accumulate(some, axis=1) - np.minimum.accumulate(some, axis=1)
+        widths += spans.sum(axis=0)
+    return widths
+
+
+def _afford(tuples: int, attributes: int, size: int, least: int) -> None:
+    """ReleaseError where it takes too long to compare all cuts with each other: in each node of up
+    to ``_COMPARED`` times the least size, and about so many halvings deep, the widths of all
+    attributes beside each one.
+    """
+    depth = math.log2(max(2.0, min(size / least, _COMPARED)))
+    if 2 * tuples * attributes**2 * depth > _MOST_WORK:
+        raise ReleaseError(
+            f"to replay how the cuts of {attributes} quasi-identifiers were compared takes more than"
+            f" the {_MOST_WORK} steps that this adversary spends; use the posterior one."
+        )
 
 
 @cache
