@@ -13,10 +13,12 @@ import phalanx as px
 from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.answering import view_of
+from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.bounds import _Taken as Taken
 from phalanx.estimators.conditions import All, Comparison, Either, Query
 from phalanx.release import folder
 from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
+from support.work import lines
 
 QUERIES = 45
 
@@ -347,3 +349,27 @@ def test_an_interval_of_numbers_whose_squares_no_float_holds() -> None:
     most = table.with_columns(v=pl.when(pl.col("v") > 0).then(1.7e308).otherwise(-1.0))
     release = px.publish(most, px.Schema(quasi=["v"], sensitive="ill"), px.Anatomy(l=2))
     assert view_of(release).regions("v", All()).middle[[1, 3]].tolist() == [-1.0, 1.7e308]
+
+
+def test_parts_of_several_facets_are_parted_once(releases) -> None:
+    """Twice as many parts of a condition take twice the work, though no facet answers them whole."""
+    release, table = releases("anatomy")
+    view = view_of(release)
+    sensitive = release.form.sensitive
+    assert table[sensitive].dtype == pl.String and table["age"].dtype.is_integer()
+
+    def gone_through(n: int) -> int:
+        tests = [
+            Comparison(sensitive, "in", (str(i),)) if i % 2 else Comparison("age", "in", (i,))
+            for i in range(n)
+        ]
+        bounds = Bounds(
+            view,
+            {
+                name: view.regions(name, All(tuple(t for t in tests if t.attribute == name)))
+                for name in (sensitive, "age")
+            },
+        )
+        return lines(lambda: bounds.rows(Either(tuple(tests))))
+
+    assert gone_through(1000) < 2.6 * gone_through(500)

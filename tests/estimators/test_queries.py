@@ -4,6 +4,8 @@ sentence.
 """
 
 import datetime as dt
+import operator
+from functools import reduce
 from unittest.mock import patch
 
 import polars as pl
@@ -212,3 +214,10 @@ def test_a_password_that_is_cut_off_is_not_told() -> None:
     with pytest.raises(ReleaseError, match="no SQL that can be read") as refused:
         read_query("count(*) where nobody similar to postgresql://ann:pw9secret-longer@db/x?y=[")
     assert "pw9" not in str(refused.value)
+
+
+def test_an_expression_of_too_many_parts_is_refused_in_a_sentence() -> None:
+    """Each ``|`` of Polars stands within the next one."""
+    nested = reduce(operator.or_, [pl.col("age") == i for i in range(2000)])
+    with pytest.raises(ReleaseError, match="too many parts one in another; ask by is_in"):
+        read_expression(nested)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.estimators import recoded
-from phalanx.estimators.conditions import All, Comparison
+from phalanx.estimators.bounds import merged
+from phalanx.estimators.conditions import All, Comparison, Either
 from phalanx.estimators.models import _classes, maximized
-from phalanx.estimators.regions import Line, declared_tree, spans
+from phalanx.estimators.regions import Line, Regions, declared_tree, spans
 from phalanx.estimators.view import Box, Ends, Facet, View
 from phalanx.release.manifest import PublishedAttribute
 from support import work
@@ -210,3 +211,73 @@ def test_masks_in_another_order_are_caught():
     """Which masks hold is told in their order."""
     masks = [np.array([True, False]), np.array([False, False])]
     assert classes(masks[::-1], 2) != classes_by_hand(masks, 2)
+
+
+def true_in(regions, test):
+    """Where one test is true, region by region."""
+    keys = [regions.points.tolist().index(key) for key in regions.line.constants(test)]
+    inside = []
+    for region in range(regions.missing):
+        if test.kind == "missing":
+            inside.append(False)
+        elif test.kind == "in":
+            inside.append(any(region == 2 * key + 1 for key in keys))
+        elif test.kind == "prefix":
+            inside.append(2 * keys[0] + 1 <= region < 2 * keys[1] + 1)
+        elif not keys:
+            inside.append(test.values[0] > 0)
+        else:
+            inside.append(region < 2 * keys[0] + 1 + (test.kind == "upto"))
+    at_missing = test.kind == "missing" and not test.negated
+    return np.array([*(one != test.negated for one in inside), at_missing])
+
+
+NUMBERS = st.sampled_from([1, 3, 3.5, 4, 9, 1e300, -1e300])
+TESTS = st.one_of(
+    st.builds(
+        Comparison, st.just("price"), st.just("in"), st.lists(NUMBERS).map(tuple), st.booleans()
+    ),
+    st.builds(
+        Comparison,
+        st.just("price"),
+        st.sampled_from(["below", "upto"]),
+        NUMBERS.map(lambda number: (number,)),
+        st.booleans(),
+    ),
+    st.builds(Comparison, st.just("price"), st.just("missing"), st.just(()), st.booleans()),
+)
+
+
+@given(st.lists(TESTS, min_size=1, max_size=4), st.sampled_from([pl.Int64, pl.Float64]))
+def test_tests_are_true_together_where_each_is(tests, dtype):
+    """All of them, or one at least: as by looking at each test and each region."""
+    column = pl.Series([1, 3, None, 4], dtype=dtype)
+    line = Line(PRICE, [column])
+    regions = Regions.of(line, [np.unique(line.keys(column.drop_nulls()))], tests)
+    masks = [true_in(regions, test) for test in tests]
+    assert regions.mask(*tests, every=True).tolist() == np.logical_and.reduce(masks).tolist()
+    assert regions.mask(*tests, every=False).tolist() == np.logical_or.reduce(masks).tolist()
+
+
+def test_texts_with_a_beginning_are_told_from_others():
+    """By themselves, negated, and beside others."""
+    column = pl.Series(["a", "ab", "b", None])
+    line = Line(PRICE, [column])
+    tests = [Comparison("price", "prefix", ("a",)), Comparison("price", "prefix", ("ab",), True)]
+    regions = Regions.of(line, [np.unique(line.keys(column.drop_nulls()))], tests)
+    masks = [true_in(regions, test) for test in tests]
+    assert [regions.mask(test).tolist() for test in tests] == [mask.tolist() for mask in masks]
+    assert regions.mask(*tests).tolist() == (masks[0] & masks[1]).tolist()
+
+
+def test_many_tests_take_no_table_of_tests_and_regions():
+    """Each of them has a constant of its own, and so regions: twice as many take twice the room."""
+
+    def room(n):
+        line = Line(PRICE, [pl.Series([1, 2])])
+        tests = [Comparison("price", "in", (i,)) for i in range(n)]
+        condition = Either(tuple(tests))
+        regions = {"price": Regions.of(line, [], tests)}
+        return work.memory(lambda: merged(condition, regions))
+
+    assert room(8000) < 2.6 * room(4000)

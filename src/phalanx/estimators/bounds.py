@@ -80,8 +80,7 @@ class Bounds:
         """The parts of a condition that no facet answers whole, those of one facet put together."""
         rest, parts = list(condition.parts), []
         for facet in self.view.facets:
-            here = [part for part in rest if within(part, facet)]
-            rest = [part for part in rest if part not in here]
+            here, rest = parted(rest, facet)
             if here:
                 parts.append(type(condition)(tuple(here)) if len(here) > 1 else here[0])
         return [*parts, *rest]
@@ -399,22 +398,47 @@ def merged(condition: Condition, regions: Mapping[str, Regions]) -> Leaf | Joine
     """The condition with tests of one attribute that stand together made one."""
     if isinstance(condition, Comparison):
         return Leaf(condition.attribute, regions[condition.attribute].mask(condition))
-    kind = type(condition)
-    leaves: dict[str, Leaf] = {}
+    kind, every = type(condition), isinstance(condition, All)
+    tests: dict[str, list[Comparison]] = {}
+    masks: dict[str, list[Bools]] = {}
     others: list[Leaf | Joined] = []
-    for part in (merged(p, regions) for p in condition.parts):
-        if isinstance(part, Leaf):
-            before = leaves.get(part.attribute)
-            mask = (
-                part.mask
-                if before is None
-                else (before.mask & part.mask if kind is All else before.mask | part.mask)
-            )
-            leaves[part.attribute] = Leaf(part.attribute, mask)
+    for part in condition.parts:
+        inner = part if isinstance(part, Comparison) else merged(part, regions)
+        if isinstance(inner, Joined):
+            others.append(inner)
+            continue
+        of_tests = tests.setdefault(inner.attribute, [])
+        if isinstance(inner, Leaf):
+            masks.setdefault(inner.attribute, []).append(inner.mask)
         else:
-            others.append(part)
-    parts = [*leaves.values(), *others]
+            of_tests.append(inner)
+    leaves = [
+        Leaf(
+            name, _joined(masks.get(name, []), regions[name].mask(*some, every=every), every=every)
+        )
+        if some
+        else Leaf(name, _joined(masks[name][1:], masks[name][0], every=every))
+        for name, some in tests.items()
+    ]
+    parts = [*leaves, *others]
     return parts[0] if len(parts) == 1 else Joined(kind, parts)
+
+
+def _joined(masks: Sequence[Bools], mask: Bools, *, every: bool) -> Bools:
+    """Where all masks are true, or one of them at least."""
+    for other in masks:
+        mask = mask & other if every else mask | other
+    return mask
+
+
+def parted(
+    conditions: Sequence[Condition], facet: Facet
+) -> tuple[list[Condition], list[Condition]]:
+    """The conditions of whose attributes a facet says something, and the others."""
+    sides: tuple[list[Condition], list[Condition]] = ([], [])
+    for one in conditions:
+        sides[not within(one, facet)].append(one)
+    return sides
 
 
 def within(condition: Condition, facet: Facet) -> bool:

@@ -40,7 +40,16 @@ def read_expression(expression: pl.Expr) -> Query:
     >>> read_expression(pl.col("income").filter(pl.col("age") >= 30).mean()).aggregate
     'mean'
     """
-    node = json.loads(_json(expression))
+    try:
+        return _query(json.loads(_json(expression)))
+    except RecursionError:
+        raise ReleaseError(
+            "the expression has too many parts one in another; ask by is_in, or write the query as"
+            " text."
+        ) from None
+
+
+def _query(node: Any) -> Query:
     if "Agg" in node and (kind := next(iter(node["Agg"]))) in ("Sum", "Mean"):
         inner = node["Agg"][kind]
         of, where = _filtered(inner.get("input", inner))

@@ -20,7 +20,7 @@ import numpy as np
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
-from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, within
+from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, parted, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
@@ -132,8 +132,7 @@ class Model:
         rest, carrying = list(where.parts), 0
         conditions: list[Condition] = []
         for facet in self.view.believed:
-            here = [part for part in rest if within(part, facet)]
-            rest = [part for part in rest if part not in here]
+            here, rest = parted(rest, facet)
             if here:
                 carrying = len(conditions) if facet is having else carrying
                 conditions.append(type(where)(tuple(here)))

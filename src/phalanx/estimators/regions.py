@@ -12,7 +12,7 @@ import datetime as dt
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -274,34 +274,56 @@ class Regions:
         regions = 2 * np.searchsorted(self.points, keys.different) + 1
         return regions[keys.which[some]].astype(np.int64)
 
-    def mask(self, test: Comparison) -> Bools:
-        """Where the test is true, shape (2K + 2,); looked up once for each test."""
-        if test not in self._masks:
-            self._masks[test] = self._true_in(test)
-        return self._masks[test]
+    def mask(self, *tests: Comparison, every: bool = True) -> Bools:
+        """Where all of some tests are true, or one of them at least, shape (2K + 2,); looked up
+        once for the same ones.
+
+        Where a test is true are few ranges of regions, so that many tests take no table of tests
+        and regions.
+        """
+        if (tests, every) not in self._masks:
+            steps = np.zeros(self.missing + 2, dtype=np.int64)
+            for test in tests:
+                for first, end in self._true_in(test):
+                    steps[first] += 1
+                    steps[end] -= 1
+            times = np.cumsum(steps[:-1])
+            self._masks[tests, every] = times == len(tests) if every else times > 0
+        return self._masks[tests, every]
 
     @cached_property
-    def _masks(self) -> dict[Comparison, Bools]:
+    def _masks(self) -> dict[tuple[tuple[Comparison, ...], bool], Bools]:
         return {}
 
-    def _true_in(self, test: Comparison) -> Bools:
-        inside = np.zeros(self.missing + 1, dtype=bool)
+    def _true_in(self, test: Comparison) -> Iterator[tuple[int, int]]:
+        """The ranges of regions where a test is true, none of which meet: the first, and the one
+        after the last.
+        """
+        last, start = self.missing, 0
+        for first, end in self._ranges(test):
+            if not test.negated:
+                yield first, end
+            elif start < first:
+                yield start, first
+            start = end
+        if test.negated and start < last:
+            yield start, last
+
+    def _ranges(self, test: Comparison) -> Iterable[tuple[int, int]]:
+        """The same of a test that is not negated, in order; the missing value is told of by no test
+        but ``missing``.
+        """
         if test.kind == "missing":
-            inside[-1] = True
-            return ~inside if test.negated else inside
+            return [(self.missing, self.missing + 1)]
         keys = np.array(self.line.constants(test), dtype=self.points.dtype)
-        place = 2 * np.searchsorted(self.points, keys) + 1
+        places = (2 * np.searchsorted(self.points, keys) + 1).tolist()
         if test.kind == "in":
-            inside[place] = True
-        elif test.kind == "prefix":
-            inside[place[0] : place[1]] = True
-        elif not len(keys):  # beyond all numbers, on one side or the other
-            inside[:] = test.values[0] > 0
-        else:
-            inside[: place[0] + (test.kind == "upto")] = True
-        inside = ~inside if test.negated else inside
-        inside[-1] = False
-        return inside
+            return [(place, place + 1) for place in sorted(set(places))]
+        if test.kind == "prefix":
+            return [(places[0], places[1])]
+        if not places:  # beyond all numbers, on one side or the other
+            return [(0, self.missing if test.values[0] > 0 else 0)]
+        return [(0, places[0] + (test.kind == "upto"))]
 
     @cached_property
     def possible(self) -> Bools:
