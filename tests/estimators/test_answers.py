@@ -15,12 +15,24 @@ import polars as pl
 import pytest
 
 import phalanx as px
-from phalanx.estimators.answering import ERROR
+from phalanx.errors import ReleaseError
+from phalanx.estimators import sharing
+from phalanx.estimators.answering import ERROR, view_of
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.answers import between
-from phalanx.estimators.conditions import All, Comparison, Either, Query, both
+from phalanx.estimators.bounds import Bounds
+from phalanx.estimators.conditions import (
+    All,
+    Comparison,
+    Either,
+    Query,
+    both,
+    comparisons,
+    negate,
+)
 from phalanx.estimators.models import Model
 from phalanx.estimators.sharing import Shared
+from support import work
 from support.estimator_cases import METHODS, answer, people, published, schema
 
 TABLE = people(missing=False)
@@ -228,6 +240,68 @@ def test_a_mean_is_worked_out_of_what_it_needs(anatomy, monkeypatch) -> None:
     means.clear()
     anatomy.estimate("sum(age) where job = 'clerk' or ill = 'flu'")
     assert any(where == All(()) for where, _, _, _ in means)
+
+
+def modelled(release):
+    """How many rows a condition is expected to be true of."""
+    view = view_of(release)
+
+    def rows(where):
+        names = {test.attribute for test in comparisons(where)}
+        regions = {name: view.regions(name, where) for name in names}
+        return float(Model(view, Bounds(view, regions)).rows(where).sum())
+
+    return rows
+
+
+def test_parts_that_are_not_independent_add_up(mondrian) -> None:
+    """Of conditions that ask of the same attributes in different ways: as many rows are expected of
+    one or the other as of each, less those of both; and none of what contradicts itself.
+    """
+    rng, expected = np.random.default_rng(4), modelled(mondrian)
+    tests = [UNDER_40, RICH, CLERKS, *(Comparison("age", "below", (age,)) for age in (25, 33, 61))]
+
+    def some(depth: int) -> All | Either | Comparison:
+        if depth == 0:
+            return tests[rng.integers(len(tests))]
+        parts = tuple(some(int(rng.integers(depth))) for _ in range(3))
+        whole = (All, Either)[rng.integers(2)](parts)
+        return negate(whole) if rng.random() < 0.3 else whole
+
+    for _ in range(60):
+        a, b = some(3), some(3)
+        one, other = Either((a, b)), All((a, b))
+        assert expected(one) + expected(other) == pytest.approx(expected(a) + expected(b))
+        assert expected(All((a, negate(a)))) == pytest.approx(0)
+
+
+def test_a_condition_of_many_parts_that_are_not_independent(mondrian) -> None:
+    """Of the parts of which none is known, those of one attribute are one again: the work does not
+    grow with the cube of how many there are.
+    """
+    parts = [
+        All((Comparison("age", "upto", (20 + i / 4,)), Comparison("pay", "below", (3 - i / 50,))))
+        for i in range(150)
+    ]
+    where, expected = Either(tuple(parts)), modelled(mondrian)
+    assert work.lines(lambda: expected(where), 10**6)
+
+
+def test_parts_that_depend_on_each_other_too_much_are_refused(mondrian, monkeypatch) -> None:
+    """There are conditions of which no short way is known; how long one is looked at is bounded, for
+    each group.
+    """
+    query = "count(*) where (age < 30 and pay > 1) or (age < 50 and pay > 2) or age = 70"
+    monkeypatch.setattr(sharing, "MOST_STEPS", 10)
+    mondrian.estimate("count(*) where age < 30 and pay > 1")
+    with pytest.raises(ReleaseError, match="the same attributes in different ways"):
+        mondrian.estimate(query)
+    shared = Shared()
+    for _ in range(3):
+        shared.next_group()
+        shared.spend(10)
+    with pytest.raises(ReleaseError, match="ask in several questions"):
+        shared.spend(1)
 
 
 def test_what_groups_before_the_last_worked_out_is_forgotten() -> None:

@@ -398,37 +398,32 @@ def merged(condition: Condition, regions: Mapping[str, Regions]) -> Leaf | Joine
     """The condition with tests of one attribute that stand together made one."""
     if isinstance(condition, Comparison):
         return Leaf(condition.attribute, regions[condition.attribute].mask(condition))
-    kind, every = type(condition), isinstance(condition, All)
     tests: dict[str, list[Comparison]] = {}
-    masks: dict[str, list[Bools]] = {}
-    others: list[Leaf | Joined] = []
+    parts: list[Leaf | Joined] = []
     for part in condition.parts:
-        inner = part if isinstance(part, Comparison) else merged(part, regions)
-        if isinstance(inner, Joined):
-            others.append(inner)
-            continue
-        of_tests = tests.setdefault(inner.attribute, [])
-        if isinstance(inner, Leaf):
-            masks.setdefault(inner.attribute, []).append(inner.mask)
+        if isinstance(part, Comparison):
+            tests.setdefault(part.attribute, []).append(part)
         else:
-            of_tests.append(inner)
+            parts.append(merged(part, regions))
+    every = isinstance(condition, All)
+    leaves = [Leaf(name, regions[name].mask(*some, every=every)) for name, some in tests.items()]
+    return put_together(type(condition), [*leaves, *parts])
+
+
+def put_together(kind: type[All | Either], parts: Sequence[Leaf | Joined]) -> Leaf | Joined:
+    """One condition of some, of which all, or one at least, are to be true: the leaves of each
+    attribute are one, and stand first.
+    """
+    masks: dict[str, list[Bools]] = {}
+    for part in parts:
+        if isinstance(part, Leaf):
+            masks.setdefault(part.attribute, []).append(part.mask)
+    join = np.logical_and if kind is All else np.logical_or
     leaves = [
-        Leaf(
-            name, _joined(masks.get(name, []), regions[name].mask(*some, every=every), every=every)
-        )
-        if some
-        else Leaf(name, _joined(masks[name][1:], masks[name][0], every=every))
-        for name, some in tests.items()
+        Leaf(name, some[0] if len(some) == 1 else join.reduce(some)) for name, some in masks.items()
     ]
-    parts = [*leaves, *others]
-    return parts[0] if len(parts) == 1 else Joined(kind, parts)
-
-
-def _joined(masks: Sequence[Bools], mask: Bools, *, every: bool) -> Bools:
-    """Where all masks are true, or one of them at least."""
-    for other in masks:
-        mask = mask & other if every else mask | other
-    return mask
+    one: list[Leaf | Joined] = [*leaves, *(part for part in parts if isinstance(part, Joined))]
+    return one[0] if len(one) == 1 else Joined(kind, one)
 
 
 def parted(

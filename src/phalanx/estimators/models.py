@@ -20,7 +20,7 @@ import numpy as np
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
-from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, parted, within
+from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, parted, put_together, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
@@ -32,6 +32,8 @@ _ROUNDS: Final = 2
 """Rounds of expectation maximization. More fit ends of boxes and not people: without a limit all of
 a coarse attribute ends up at ends of boxes.
 """
+_LEAF: Final = 100
+"""To look at a test takes as long as at so many entries."""
 _LEAST: Final = 1e-12
 """The share with which a region begins at least that has one: beside a value of 1e300 the others
 would have so little that a box's rows over it are no number.
@@ -193,9 +195,8 @@ class Model:
         masks = {leaf.mask.tobytes(): leaf.mask for leaf in _of_attribute(tree, name)}
         for chosen, inside in _classes(list(masks.values()), self.bounds.regions[name].missing + 1):
             rest = _given(tree, name, dict(zip(masks, chosen, strict=True)))
-            known = _known(rest)
-            if known is not False:
-                yield inside, None if known else self._expected(facet, rest)
+            if rest is not False:
+                yield inside, None if rest is True else self._expected(facet, rest)
 
     def _expected(self, facet: Facet, tree: Leaf | Joined) -> Floats:
         """The expected share of an entry's rows of which a condition is true, shape (e,)."""
@@ -206,6 +207,7 @@ class Model:
         regions, box = self.bounds.regions[split], self.bounds.box(facet, split)
         result = np.zeros(len(facet.count))
         for inside, rest in self._cases(facet, tree, split):
+            self._shared.spend(_LEAF * len(names) + len(facet.count))
             mass = self._share(facet, box, regions, split, inside.astype(np.float64))
             result = result + (mass if rest is None else mass * rest)
         return result
@@ -375,23 +377,21 @@ def _classes(masks: Sequence[Bools], size: int) -> Iterator[tuple[tuple[bool, ..
         yield tuple(bool(mask[at]) for mask in masks), inside
 
 
-def _given(tree: Leaf | Joined, name: str, truth: Mapping[bytes, bool]) -> Leaf | Joined:
-    """The condition where it is known which tests of an attribute are true, by the bytes of their
-    masks.
+def _given(tree: Leaf | Joined, name: str, truth: Mapping[bytes, bool]) -> Leaf | Joined | bool:
+    """What is left of a condition where it is known which tests of an attribute are true, by the
+    bytes of their masks: no part that is known, and tests of one attribute are one again; whether
+    it is true where nothing is left.
     """
     if isinstance(tree, Leaf):
-        if tree.attribute != name:
-            return tree
-        return Joined(All, ()) if truth[tree.mask.tobytes()] else Joined(Either, ())
-    return Joined(tree.kind, [_given(part, name, truth) for part in tree.parts])
-
-
-def _known(tree: Leaf | Joined) -> bool | None:
-    """What a condition is whatever a row holds; None where that depends on the row."""
-    if isinstance(tree, Leaf):
-        return None
-    parts = {_known(part) for part in tree.parts}
+        return tree if tree.attribute != name else truth[tree.mask.tobytes()]
     decides = tree.kind is not All
-    if decides in parts:
-        return decides
-    return None if None in parts else not decides
+    parts: list[Leaf | Joined] = []
+    for part in tree.parts:
+        rest = _given(part, name, truth)
+        if rest is decides:
+            return decides
+        if isinstance(rest, Joined) and rest.kind is tree.kind:
+            parts += rest.parts
+        elif not isinstance(rest, bool):
+            parts.append(rest)
+    return put_together(tree.kind, parts) if parts else not decides

@@ -2,9 +2,15 @@
 """What the groups of a query have in common, worked out once."""
 
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from phalanx.errors import ReleaseError
 
 T = TypeVar("T")
+MOST_STEPS: Final = 1 << 28
+"""So many entries of a release are looked at for a group of a query at most, where parts of its
+condition are not independent of each other: some ten seconds.
+"""
 _NOTHING: Any = object()
 """No value; keys are long, and a question of one hashes it once."""
 
@@ -19,10 +25,20 @@ class Shared:
     def __init__(self) -> None:
         self._before: dict[Hashable, Any] = {}
         self._now: dict[Hashable, Any] = {}
+        self._steps = 0
 
     def next_group(self) -> None:
         """Another group begins."""
-        self._before, self._now = self._now, {}
+        self._before, self._now, self._steps = self._now, {}, 0
+
+    def spend(self, steps: int) -> None:
+        """So many more steps are taken for a group; ReleaseError where they are too many."""
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise ReleaseError(
+                "too many parts of the condition ask of the same attributes in different ways for an"
+                " estimate; ask in several questions, or by IN and BETWEEN."
+            )
 
     def of(self, key: Hashable, made: Callable[[], T]) -> T:
         """What a key stands for, ``made`` where neither this group nor the one before asked for it.
