@@ -186,6 +186,20 @@ def test_propensity_where_values_count_as_one(monkeypatch: pytest.MonkeyPatch) -
     assert propensity(*by_hand) == pytest.approx(expected, abs=1e-12)
 
 
+def test_propensity_of_more_attributes_than_values_are_told_apart(monkeypatch) -> None:
+    """A regression takes the cube of their number: every so-manieth is looked at, with two values."""
+    rng = np.random.default_rng(9)
+    one, other = ({f"a{i}": rng.integers(0, 3, 80) for i in range(8)} for _ in range(2))
+    monkeypatch.setattr(losses, "_MOST_VALUES", 6)
+    some = [{name: table[name] for name in ("a0", "a3", "a6")} for table in (one, other)]
+    sizes = []
+    monkeypatch.setattr(
+        np.linalg, "inv", lambda m, inv=np.linalg.inv: sizes.append(len(m)) or inv(m)
+    )
+    assert propensity(one, other) == propensity(*some) > 0
+    assert set(sizes) == {4}
+
+
 def test_propensity_ends_where_only_rounding_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where sums are off by some 1e-7, as those of many rows are, steps do not shrink below
     1e-8, and yet it ends after as many as it takes with exact ones, at the same figure.

@@ -168,13 +168,15 @@ def propensity(one: Coded, other: Coded) -> float:
 
     0 where the tables cannot be told apart, 1/4 where every row can. Rows of the larger table weigh
     less, so that both weigh the same. Of attributes with more values the most frequent ones are
-    told apart, ``_MOST_VALUES`` of all attributes together, and the others count as one.
+    told apart, ``_MOST_VALUES`` of all attributes together, and the others count as one; of more
+    attributes than have two values each, every so-manieth is looked at.
     """
     n, others = (len(next(iter(table.values()))) for table in (one, other))
     codes = [np.zeros(n + others, dtype=np.int64)]  # what all rows share
-    for name in one:
+    names = list(one)[:: math.ceil(2 * len(one) / _MOST_VALUES) or 1]
+    for name in names:
         values = np.concatenate([one[name], other[name]])
-        codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(one))))
+        codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(names))))
     target = np.repeat([0.0, 1.0], [n, others])
     weight = np.repeat([0.5 / max(n, 1), 0.5 / max(others, 1)], [n, others]) * (n + others)
     p = _probability(_regression(codes, target, weight))
