@@ -63,6 +63,33 @@ def test_a_column_that_changes_its_type_is_named(ward) -> None:
     assert ward.snapshot().keys() == there.keys()
 
 
+@pytest.mark.filterwarnings("always:no person of release")
+def test_where_no_person_returns_it_is_said(ward) -> None:
+    """Identifiers that are written in another way make new persons of those who stay: before a
+    release is made, and with it; not where one returns, nor where no person is followed.
+    """
+    ward.plan(method='name = "m-invariance"\nm = 2')
+    table = (ward.path / "t.csv").read_text()
+    assert ward.publish("--quiet").err == ""
+    others = table.replace("\np", "\nP")
+    ward.table(others)
+    warned = (
+        "phalanx: no person of release 2 was in an earlier one; if identifiers are written in another"
+        " way now (007 for 7), who stays is taken for a new person, and not covered.\n"
+    )
+    for command in ("check", "publish"):
+        said = ward.call(command, "plan.toml", "--quiet")
+        assert (said.code, said.err) == (0, warned)
+    ward.table(others.replace("\nP", "\nQ").replace("\nQ3,", "\np3,"))
+    assert ward.publish("--quiet").err == ""
+    ward.plan(
+        method='name = "mondrian"\nk = 2', to="others", more='[ledger]\nurl = "sqlite:///other.db"'
+    )
+    for content in (table, others):
+        ward.table(content)
+        assert ward.publish("--quiet").err == ""
+
+
 def named(out: str) -> dict[str, str]:
     """What the lines about adversaries say, by adversary."""
     return dict(re.findall(r"^(\w+): +(names .*)$", out, flags=re.MULTILINE))

@@ -51,13 +51,11 @@ def keep_standard_error() -> None:
 
 
 def say_warnings() -> None:
-    """That kernels are compiled each time is a sentence of ours; other packages' warnings stay as
-    they are.
-    """
+    """What we warn of is a sentence; other packages' warnings stay as they are."""
     others = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if category.__name__ == "CompilesEachTime":
+        if category.__module__.partition(".")[0] == "phalanx":
             complain(str(message), as_json=False)
         else:
             others(message, category, *where, **more)

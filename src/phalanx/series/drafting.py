@@ -18,6 +18,7 @@ from phalanx.methods import households, not_applicable
 from phalanx.methods.base import (
     Budgeted,
     Draft,
+    Following,
     Memory,
     Method,
     Suppressed,
@@ -30,6 +31,7 @@ from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.series.bounds import beyond, disclosed
+from phalanx.series.given import warn_of_strangers
 from phalanx.series.staging import Folder
 
 if TYPE_CHECKING:
@@ -96,6 +98,10 @@ class Drafting:
         not_applicable.check_takes(self.method, self.microdata.schema)
         households.check_takes(self.method, self.microdata.schema)
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
+        if self.number > 1 and isinstance(self.method, Following):
+            persons = self.microdata.persons
+            if persons is not None:
+                warn_of_strangers(self.number, persons, self.method.known(self.memory))
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
             rng = self.randomness(attempt)

@@ -5,6 +5,7 @@ name, a schema, a method or formats.
 
 import contextlib
 import errno
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,8 +34,30 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 _LONGEST: Final = 253
 """Bytes of a series name that a folder's may begin with, which has 255 and ends in a number."""
+_FEW: Final = 1000
+"""So many persons are looked for first, one of whom returns in nearly every table."""
 STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
+
+
+class NoPersonReturns(UserWarning):
+    """None of a table's persons was in an earlier release, which may be, or be a slip."""
+
+
+def warn_of_strangers(number: int, persons: "pl.Series", known: "pl.Series") -> None:
+    """Warn where no person of a release is one of those who are ``known`` from earlier ones, as
+    where identifiers are written in another way than before.
+    """
+    if not len(known) or any(
+        known.is_in(some.implode()).any() for some in (persons.head(_FEW), persons)
+    ):
+        return
+    warnings.warn(
+        f"no person of release {number} was in an earlier one; if identifiers are written in another"
+        " way now (007 for 7), who stays is taken for a new person, and not covered.",
+        NoPersonReturns,
+        stacklevel=2,
+    )
 
 
 def check_parts(
