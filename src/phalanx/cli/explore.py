@@ -50,8 +50,8 @@ def explore(
     from phalanx.report import writing
 
     if picture is not None:
-        writing.check_place(picture, writing.PICTURE)
         check_ending(picture, "--picture", ".svg")
+        writing.check_place(picture, writing.PICTURE)
     if adopt is not None:
         check_place(Plan.read(plan), adopt[1])
     with counting("points", quiet=quiet or json) as progress:
