@@ -4,8 +4,10 @@
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 
+import phalanx as px
 from phalanx.adversaries.records import outcomes
 
 
@@ -47,3 +49,30 @@ def test_the_line_ends_where_changes_are_certain(whole):
     ):
         found = outcomes.on_line(leave, (2, 3, 0, 1), changes * whole)
         assert found.astype(int).tolist() == expected
+
+
+def test_what_is_not_on_the_line_is_not_laid_along_it(monkeypatch):
+    """Of many attributes that nearly always change few are on the line, and the sets of these alone
+    are looked at; what is found is what it is with all of them.
+    """
+    rng = np.random.default_rng(6)
+    table = pl.DataFrame(
+        {"who": range(120), **{f"q{i}": rng.integers(0, 5, 120) for i in range(24)}}
+    )
+    schema = px.Schema(identifier="who", quasi=table.columns[1:])
+    release = px.publish(table, schema, px.MutualCover(delta="1/10"), seed=3)
+    together, laid = outcomes.changed_together, []
+
+    def of_these(leave, order, whole):
+        laid.append(len(order))
+        return together(leave, order, whole)
+
+    def of_all(leave, order, whole):
+        return together(leave, (*order, *sorted({*range(24)} - {*order})), whole)
+
+    monkeypatch.setattr(outcomes, "changed_together", of_these)
+    some = release.attack(px.Omniscient(sample=60))
+    monkeypatch.setattr(outcomes, "changed_together", of_all)
+    everything = release.attack(px.Omniscient(sample=60))
+    assert max(laid) <= 6
+    assert some.to_json() == everything.to_json()

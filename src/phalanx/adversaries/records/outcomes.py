@@ -72,7 +72,8 @@ class Outcomes:
         for first in range(d):
             order = outputs.order[first:] + outputs.order[:first]
             on = on_line(self._leave[who], order, outputs.changes * whole)
-            sets, chances = changed_together(np.where(on, self._leave[who], 0), order, whole)
+            laid = order[: int(on.sum(axis=1).max(initial=0))]  # the others change by themselves
+            sets, chances = changed_together(np.where(on, self._leave[who], 0), laid, whole)
             is_so = (sets[:, at] == bits_of(changed & on[at])[:, :, None]).all(axis=0)
             shows = np.where(on[at], np.where(changed, became, 1.0), gives)
             total += np.where(is_so, chances[at], 0.0).sum(axis=1) * shows.prod(axis=1)
@@ -96,21 +97,21 @@ def on_line(leave: Ints, order: Sequence[int], enough: int) -> Bools:
 def changed_together(leave: Ints, order: Sequence[int], whole: int) -> tuple[Ints, Floats]:
     """Which attributes of a tuple change together, and how probable it is.
 
-    ``leave`` (p, d): the units with which each attribute changes. They are laid along a line, and
-    the set that changes is the same between two neighbours of the d + 1 points, modulo the
-    denominator, at which one begins or ends. Returns the sets, as words of bits, shape (words, p,
-    d + 1), and their probabilities, shape (p, d + 1); a set may stand there several times, or with
-    probability 0.
+    ``leave`` (p, d): the units with which each attribute changes. Those of the n in ``order`` are
+    laid along a line, and the set that changes is the same between two neighbours of the n + 1
+    points, modulo the denominator, at which one begins or ends. Returns the sets, as words of bits,
+    shape (words, p, n + 1), and their probabilities, shape (p, n + 1); a set may stand there
+    several times, or with probability 0.
     """
-    d = leave.shape[1]
+    d, n = leave.shape[1], len(order)
     kind: Any = object if (d + 1) * whole >= _ROOM else np.int64
     leave = leave.astype(kind)
-    begins = np.zeros((len(leave), d + 1), dtype=kind)
+    begins = np.zeros((len(leave), n + 1), dtype=kind)
     begins[:, 1:] = np.cumsum(leave[:, list(order)], axis=1)
     begun = begins % whole
     points = np.sort(begun, axis=1)
     ends = np.concatenate([points[:, 1:], np.full((len(leave), 1), whole, dtype=kind)], axis=1)
-    sets = np.zeros((-(-d // BITS), len(leave), d + 1), dtype=np.int64)
+    sets = np.zeros((-(-d // BITS), len(leave), n + 1), dtype=np.int64)
     for place, a in enumerate(order):
         behind = points - begun[:, place, None]
         within = behind + whole * (behind < 0) < leave[:, a, None]
