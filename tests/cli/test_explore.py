@@ -78,7 +78,7 @@ def test_wrong_words_are_refused(ward) -> None:
         (["--sample", "half"], "--sample"),
         (["--sample", "1/2", "--on-the-table"], "exclude each other"),
         (["--surrogate", "t.csv", "--workers", "0"], "workers"),
-        (["--surrogate", "t.csv", "--picture", "."], "'.' cannot be used (is a directory)"),
+        (["--surrogate", "t.csv", "--picture", "."], "'.' is no name of such a file"),
         (["--on-the-table", "--adopt", "1", "plan.toml"], "plan.toml exists; name a new file"),
         (["--on-the-table", "--adopt", "1", "out/new.toml"], "is in another folder"),
         (["--surrogate", "t.csv", "--picture", "no/p.svg"], "no such file or directory"),
