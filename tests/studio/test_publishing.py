@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishing from the page: once, whole or not at all, and never another release than was seen."""
 
+import datetime as dt
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError
-from phalanx.studio import jobs
+from phalanx.studio import jobs, planfile
+from phalanx.studio.pages import explore
 from phalanx.studio.work import publish
 from support.studio_cases import opened, people, studio_on, write
 
@@ -242,3 +246,26 @@ def test_a_point_that_was_tried_becomes_the_plan(tmp_path: Path) -> None:
         nowhere = {"stamp": studio.place.stamp(), "point": "77"}
         answer = studio.send(browser, f"/work/{done['number']}/adopt", **nowhere)
         assert answer.status_code == 400
+
+
+def test_a_point_with_dates_becomes_the_plan(tmp_path: Path) -> None:
+    """What comes of another process as text is a date in the plan again, and no text else is."""
+    scheme = {
+        "visit": {"low": "2024-01-01", "high": "2024-12-31", "widths": [7]},
+        "share": {"low": "1/2", "high": "3/2", "width": "1/4"},
+        "zip": 2,
+    }
+    tried = [{"number": 1, "refused": "", "method": {"name": "safe-sampling", "scheme": scheme}}]
+    with opened(tmp_path) as (studio, _):
+        there = SimpleNamespace(get=lambda _: SimpleNamespace(result={"points": tried}))
+        method = explore.point(SimpleNamespace(jobs=there), 1, 1)
+        planfile.change(
+            studio.place,
+            studio.place.stamp(),
+            lambda plan: planfile.set_method(plan, method["name"], method, ["scheme"]),
+        )
+        written = tomllib.loads(studio.place.plan_text())["method"]["scheme"]
+    assert written["visit"]["low"] == dt.date(2024, 1, 1)
+    assert written["visit"]["high"] == dt.date(2024, 12, 31)
+    assert written["visit"]["widths"] == [7]
+    assert (written["share"], written["zip"]) == (scheme["share"], 2)

@@ -2,6 +2,8 @@
 """Explore: what a promise would cost, before anything leaves; a point of it becomes the plan."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from phalanx.errors import PlanError
@@ -40,6 +42,23 @@ def point(place: Place, work: int, number: int) -> Mapping[str, Any]:
     job = place.jobs.get(work)
     for each in (job.result or {}).get("points", ()):
         if each["number"] == number and not each["refused"]:
-            method: Mapping[str, Any] = each["method"]
-            return method
+            return _with_dates(each["method"])
     raise PlanError("there is no such point that could be published; choose another one.")
+
+
+def _with_dates(method: Mapping[str, Any]) -> dict[str, Any]:
+    """A method with the dates of its scheme, which came as texts."""
+    scheme = {
+        name: (
+            {key: _date(part) for key, part in axis.items()} if isinstance(axis, Mapping) else axis
+        )
+        for name, axis in method.get("scheme", {}).items()
+    }
+    return {**method, "scheme": scheme} if scheme else dict(method)
+
+
+def _date(part: Any) -> Any:
+    """The date that a text is; anything else as it is."""
+    with suppress(TypeError, ValueError):
+        return date.fromisoformat(part)
+    return part
