@@ -63,10 +63,11 @@ def test_a_column_that_changes_its_type_is_named(ward) -> None:
     assert ward.snapshot().keys() == there.keys()
 
 
-@pytest.mark.filterwarnings("always:no person of release")
+@pytest.mark.filterwarnings("error:no person of release")
 def test_where_no_person_returns_it_is_said(ward) -> None:
     """Identifiers that are written in another way make new persons of those who stay: before a
-    release is made, and with it; not where one returns, nor where no person is followed.
+    release is made, and with it; not where one returns, nor where no person is followed. It is no
+    error, also where Python is asked to make errors of warnings.
     """
     ward.plan(method='name = "m-invariance"\nm = 2')
     table = (ward.path / "t.csv").read_text()

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -50,6 +50,10 @@ def keep_standard_error() -> None:
             )
 
 
+_OURS: Final = "no person of release|kernels are compiled in each run"
+"""How what we warn of begins."""
+
+
 def say_warnings() -> None:
     """What we warn of is a sentence; other packages' warnings stay as they are."""
     others = warnings.showwarning
@@ -61,6 +65,8 @@ def say_warnings() -> None:
             others(message, category, *where, **more)
 
     warnings.showwarning = show
+    # also where Python is asked to make errors of warnings
+    warnings.filterwarnings("always", message=_OURS)
 
 
 def visible(text: str) -> str:
