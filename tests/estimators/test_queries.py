@@ -122,6 +122,7 @@ def test_a_number_of_many_digits(digits: int) -> None:
         ("count(*) where a between symmetric 3 and 1", "'symmetric'"),
         ("count(*) group by a with totals", "'totals'"),
         ("count(*) where a = null", "IS NULL"),
+        ("count(*) where a is true", "columns beside constants"),
         ("count(*) where a like '%x%'", "begins with"),
         ("median(x)", "ask for count"),
         ("(" * 400 + "1", "no SQL"),
