@@ -2,6 +2,7 @@
 """Any kind of table comes in, and the same kind goes out."""
 
 import gc
+import sqlite3
 import subprocess
 import sys
 
@@ -169,6 +170,41 @@ def test_a_dropped_column_may_hold_anything():
     ):
         read = to_polars(table, drop=["l"])
         assert read.columns == ["l", "a"] and read["a"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
+def test_text_that_is_none_is_refused_by_its_column(kind: str) -> None:
+    """Bytes that are no UTF-8 are found when the table comes in, and not when a release is written;
+    a column that is dropped may hold them.
+    """
+    good, bad = pa.array(["é", None, "c"]), pa.array([b"a", None, b"\xe9"]).view(pa.string())
+    of_kind = (
+        (lambda a: a.dictionary_encode())
+        if kind == "dictionary"
+        else (lambda a: a.cast(pa.binary_view()).view(pa.string_view()))
+        if kind == "string_view"
+        else (lambda a: a.cast(getattr(pa, kind)(), safe=False))
+    )
+    numbers = pa.array([1, 2, 3])
+    assert to_polars(pa.table({"n": numbers, "t": of_kind(good)}))["t"].to_list() == [
+        "é",
+        None,
+        "c",
+    ]
+    table = pa.table({"n": numbers, "t": of_kind(bad)})
+    with pytest.raises(SourceError, match="column 't' holds text that is not UTF-8; convert it"):
+        to_polars(table)
+    assert to_polars(table, drop=["t"])["n"].to_list() == [1, 2, 3]
+
+
+def test_a_database_may_hold_text_that_is_none(tmp_path) -> None:
+    """SQLite takes any bytes for text."""
+    with sqlite3.connect(tmp_path / "d.db") as database:
+        database.execute("create table t (who integer, ill text)")
+        database.execute("insert into t values (1, 'flu'), (2, cast(x'ff' as text))")
+    database.close()
+    with pytest.raises(SourceError, match="column 'ill' holds text that is not UTF-8"):
+        read_source(f"sqlite:///{tmp_path}/d.db", query="select * from t")
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     ):
         read = table if isinstance(table, pa.Table) else pa.table(table)
     _check_unique(read.column_names)
+    _check_texts(read, drop or ())
     mixed = _mixed("the Arrow table")
     try:
         with refusing(mixed):
@@ -179,6 +180,24 @@ def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
             raise
     columns = {name: partial(_of_arrow, read, name) for name in read.column_names}
     return _by_columns(columns, read.num_rows, drop, "Arrow")
+
+
+def _check_texts(table: Any, drop: Collection[str]) -> None:
+    """SourceError for a column of text that is none, as a database that asks for no encoding may
+    hold; all else takes it for text until a value is looked at.
+    """
+    import pyarrow as pa
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if name in drop or str(kind) not in ("string", "large_string", "string_view"):
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raise SourceError(
+                f"column {name!r} holds text that is not UTF-8; convert it at the source, or drop it."
+            ) from None
 
 
 def _of_arrow(table: Any, name: str, refusal: SourceError) -> pl.Series:
