@@ -362,6 +362,10 @@ WRONG = {
     "amplify 2": (["--amplify", "2", "--epsilon", "1"], "beta must be above 0"),
     "table and delta": (["--table", "--delta", "1e-6"], "leave --delta out"),
     "table and plot": (["--table", "--plot", "x.svg"], "leave --plot out"),
+    "plot of a huge part": (
+        ["--epsilon", "1", "--epsilon-scheme", "9" * 400, "--plot", "x.svg"],
+        "epsilon_scheme must be at least 0 and at most 500",
+    ),
     "plot without epsilon": (["--delta", "1e-6", "--k", "40", "--plot", "x.svg"], "give --epsilon"),
     "plot into nothing": (["--epsilon", "1", "--plot", "nowhere/x.svg"], "cannot be written"),
 }

@@ -129,3 +129,14 @@ def test_no_password_is_shown(clinic: Any, place: tuple[str, ...]) -> None:
             said = clinic(*[word.format(url.format(SECRET)) for word in place], *more)
             assert said.code == 2, (url, said.err)
             assert SECRET not in said.out + said.err, (url, said.err)
+
+
+@pytest.mark.parametrize("file", ["/", "."])
+def test_a_folder_is_no_series_that_was_exported(call, tmp_path: Path, file: str) -> None:
+    """Also one without a name, beside which no key can have it; no ledger is made for it."""
+    said = call("series", "import", file, "--ledger", tmp_path / "l.db")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == (
+        f"phalanx: {file} cannot be read (Is a directory); name the file that 'series export' wrote.\n"
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -89,7 +89,7 @@ def solve(
     """
     if accounting not in {"theorem", "tight"}:
         raise PlanError(f'accounting must be "theorem" or "tight", and is {accounting!r}.')
-    scheme = bounded(epsilon_scheme, "epsilon_scheme", 0)
+    scheme = bounded(epsilon_scheme, "epsilon_scheme", 0, MOST_EPSILON)
     own = None if epsilon is None else _of_the_sample(epsilon, scheme)
     limit = None if delta is None else _probability(delta, "delta")
     ratio = None if beta is None else _probability(beta, "beta")

@@ -223,7 +223,7 @@ class Incoming:
 
 def key_beside(file: Path) -> Path:
     """Where the key of an exported series is, unless the user puts it elsewhere."""
-    return file.with_name(file.name + ".key")
+    return file.parent / f"{file.name}.key"  # also of what has no name, which is no such file
 
 
 def _sealing_of(key: bytes) -> bytes:

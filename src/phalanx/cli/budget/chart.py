@@ -11,7 +11,7 @@ from typing import Any, Final
 from phalanx.accounting import Accounting, default_beta, solve
 from phalanx.cli.budget.table import DELTAS
 from phalanx.errors import PlanError
-from phalanx.exact import exact
+from phalanx.exact import MOST_EPSILON, bounded, exact
 from phalanx.report.curves import Curve, Curves
 from phalanx.report.writing import write
 
@@ -50,7 +50,9 @@ def _curve(epsilon: str, delta: str, accounting: Accounting, epsilon_scheme: str
     """The k at betas up to the largest that the theorem allows, and by tight accounting somewhat
     further.
     """
-    own = exact(epsilon, "epsilon") - exact(epsilon_scheme, "epsilon_scheme")
+    own = bounded(epsilon, "epsilon", 0, MOST_EPSILON) - bounded(
+        epsilon_scheme, "epsilon_scheme", 0, MOST_EPSILON
+    )
     most = default_beta(own)
     end = most if accounting == "theorem" else min(most * Fraction(23, 20), (most + 1) / 2)
     betas = [
