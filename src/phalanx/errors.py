@@ -67,6 +67,10 @@ class PhalanxError(Exception):
         super().__init__(_ENDLESS.sub(r"\1…", without_passwords(line)))
 
 
+class PhalanxWarning(UserWarning):
+    """What is worth a sentence, and no reason to stop."""
+
+
 class SourceError(PhalanxError):
     """What comes in cannot be read, or is not a table about people."""
 

@@ -12,9 +12,11 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from phalanx.errors import PhalanxWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,23 +52,19 @@ def keep_standard_error() -> None:
             )
 
 
-_OURS: Final = "no person of release|kernels are compiled in each run"
-"""How what we warn of begins."""
-
-
 def say_warnings() -> None:
     """What we warn of is a sentence; other packages' warnings stay as they are."""
     others = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if category.__module__.partition(".")[0] == "phalanx":
+        if issubclass(category, PhalanxWarning):
             complain(str(message), as_json=False)
         else:
             others(message, category, *where, **more)
 
     warnings.showwarning = show
     # also where Python is asked to make errors of warnings
-    warnings.filterwarnings("always", message=_OURS)
+    warnings.simplefilter("always", PhalanxWarning)
 
 
 def visible(text: str) -> str:

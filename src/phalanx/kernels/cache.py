@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, PhalanxWarning
 
 BESIDE: Final = Path(__file__).parents[1]
 """The package, in whose folders numba keeps what it compiles; anyone who may write there may change
@@ -31,7 +31,7 @@ _LOCATORS: Final = "NUMBA_CACHE_LOCATOR_CLASSES"
 _HERE: Final = "__pycache__"
 
 
-class CompilesEachTime(UserWarning):
+class CompilesEachTime(PhalanxWarning):
     """Kernels are compiled in every run, because nothing can be kept."""
 
 

@@ -15,6 +15,7 @@ from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.errors import (
     MethodError,
+    PhalanxWarning,
     PlanError,
     ReleaseError,
     SchemaError,
@@ -40,7 +41,7 @@ STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
 
 
-class NoPersonReturns(UserWarning):
+class NoPersonReturns(PhalanxWarning):
     """None of a table's persons was in an earlier release, which may be, or be a slip."""
 
 
