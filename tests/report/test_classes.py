@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import phalanx as px
 from phalanx.errors import ReleaseError
+from phalanx.report import classes as classes_of
 from phalanx.report.classes import THRESHOLDS, Classes
 
 SCHEMA = px.Schema(quasi=["age", "sex"], sensitive="ill")
@@ -54,6 +55,15 @@ def test_a_class_is_what_a_form_shows() -> None:
         px.Slicing(l=2, columns=[["age", "sex"], ["ill"]], cuts="strict"),
     ):
         assert Classes.of_form(px.publish(PEOPLE, SCHEMA, method).form) is None
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 4])
+def test_rows_that_are_counted_in_pieces(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """Where most rows are equal, some are counted after the other, to the same classes."""
+    rows = pl.DataFrame({"len": [None, 2, None, 2, 3, 2, None], "b": list("aaaabaa")})
+    monkeypatch.setattr(classes_of, "_AT_ONCE", at_once)
+    for table in (rows, rows.sort(rows.columns)):
+        assert sorted(classes_of._equal(table, table.columns)) == [1, 3, 3]
 
 
 def test_a_column_may_have_the_name_of_a_count() -> None:

@@ -175,8 +175,8 @@ def test_a_bucket_that_one_table_lacks_counts_nowhere(lacking, bucket):
 
 
 def test_many_values_are_counted_as_few_are(monkeypatch):
-    """Attributes of many values go another way, and large tables of buckets are counted in pieces:
-    to the same figures.
+    """Attributes of many values go another way, and tables of many buckets are counted in pieces: to
+    the same figures.
     """
     draw = np.random.default_rng(5)
     n = 400
@@ -194,8 +194,9 @@ def test_many_values_are_counted_as_few_are(monkeypatch):
     form = sliced(table, buckets, COLUMNS["two"])
     found = Correlations.of(form)
     agree(found, table, buckets, COLUMNS["two"])
-    for narrow, cells in ((0, 500), (100, 500), (10, 100_000)):
+    for narrow, cells, rows in ((0, 500, 60), (100, 500, 1), (10, 100_000, 1), (0, 500, 1 << 20)):
         monkeypatch.setattr(correlations, "_NARROW", narrow)
+        monkeypatch.setattr(correlations, "_AT_ONCE", rows)
         monkeypatch.setattr(correlations, "_CELLS", cells)
         assert Correlations.of(form).phi2 == pytest.approx(found.phi2, abs=1e-12)
     monkeypatch.setattr(correlations, "_NARROW", 20)

@@ -20,6 +20,8 @@ from phalanx.report.per_form import per_form
 THRESHOLDS: Final = (0.05, 0.09, 0.2, 0.33)
 """Above which regulators and their guides count records: 1 in 20, 11, 5 and 3."""
 _BINS: Final = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
+_AT_ONCE: Final = 1 << 20
+"""So many rows are counted together where many are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +166,16 @@ def _of(form: Form) -> Classes | None:
 
 
 def _equal(table: pl.DataFrame, columns: list[str]) -> Ints:
-    """How many rows are equal in these columns."""
+    """How many rows are equal in these columns; where many are, some rows are counted after the
+    other, since all together take much memory.
+    """
     if not table.height:
         return np.zeros(0, dtype=np.int64)
-    counted = table.group_by(columns).len("")  # which no column is called
+    rows, first = table.select(columns), table.select(columns).head(_AT_ONCE)
+    at_once = _AT_ONCE if 2 * first.n_unique() < first.height else rows.height
+    some = [
+        each.group_by(columns).len("")  # which no column is called
+        for each in rows.iter_slices(at_once)
+    ]
+    counted = some[0] if len(some) == 1 else pl.concat(some).group_by(columns).agg(pl.sum(""))
     return counted[""].to_numpy().astype(np.int64)

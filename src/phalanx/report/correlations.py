@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Floats, Ints, different, in_order, places_in
+from phalanx.arrays import Codes, Floats, Integers, Ints, different, in_order, places_in
 from phalanx.release.form import Form
 from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
@@ -29,6 +29,8 @@ enough.
 """
 _CELLS: Final = 1 << 22
 """So many numbers stand in such a table at once."""
+_AT_ONCE: Final = 1 << 20
+"""The buckets of so many rows are looked at together."""
 _MOST_PAIRS: Final = 20_000_000
 """So many pairs of values within buckets are looked at for two attributes, and no more."""
 
@@ -69,25 +71,16 @@ class Correlations:
         last = [a.name for a in form.attribute("sensitive") if a.name in attribute_names[MOST:]]
         names = [*attribute_names[: MOST - len(last)], *last]
         ids = different(parts[0][BUCKET].to_numpy())[0]
-        home = {
-            name: next(i for i, column in enumerate(columns) if name in column) for name in names
-        }
-        counts = [part[COUNT].to_numpy().astype(np.float64) for part in parts]
+        rows = [_Rows.of(part, ids) for part in parts]
         codes = {
-            (i, name): _codes(by_name[name], parts[i])
+            (i, name): _codes(by_name[name], rows[i].part)
             for i, column in enumerate(columns)
             for name in column
-            if name in home
+            if name in names
         }
-        spread = {
-            name: _Spread.of(
-                places_in(parts[i][BUCKET].to_numpy(), ids),
-                codes[i, name],
-                counts[i],
-                len(ids),
-            )
-            for name, i in home.items()
-        }
+        spread: dict[str, _Spread] = {}
+        for (i, name), code in codes.items():
+            spread.setdefault(name, _Spread(rows[i], code))
         narrow = _among_narrow({name: s for name, s in spread.items() if len(s.totals) <= _NARROW})
         matrix, together = np.eye(len(names)), np.eye(len(names), dtype=np.bool_)
         for x, a in enumerate(names):
@@ -96,7 +89,9 @@ class Correlations:
                     (i for i, column in enumerate(columns) if a in column and b in column), None
                 )
                 if both is not None:
-                    joint: _Joint | None = _counted(codes[both, a], codes[both, b], counts[both])
+                    joint: _Joint | None = _counted(
+                        codes[both, a], codes[both, b], rows[both].count
+                    )
                 else:
                     joint = narrow[a, b] if (a, b) in narrow else _estimated(spread[a], spread[b])
                 matrix[x, y] = matrix[y, x] = (
@@ -130,45 +125,59 @@ _Joint = tuple[Ints, Ints, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class _Spread:
-    """One attribute's values over the buckets, by bucket."""
+class _Rows:
+    """The rows of one column by bucket, without those in no bucket of the first column."""
 
+    part: pl.DataFrame
     bucket: Ints
     """Shape (c,), ascending: a place among the buckets."""
-    code: Ints
-    """Shape (c,): 0 .. d-1, each of which occurs."""
     count: Floats
-    """Shape (c,)."""
-    totals: Floats
-    """Tuples with each value, shape (d,)."""
+    """How many tuples each row stands for, shape (c,)."""
     sizes: Floats
     """Tuples of each bucket, shape (g,)."""
 
     @classmethod
-    def of(cls, bucket: Ints, code: Ints, count: Floats, g: int) -> "_Spread":
-        """Sorted, where a part is not; without what stands in no bucket (-1) of the first part."""
-        there = bucket >= 0
-        if not there.all():
-            bucket, code, count = bucket[there], code[there], count[there]
-        if (np.diff(bucket) < 0).any():
+    def of(cls, part: pl.DataFrame, ids: Ints) -> "_Rows":
+        """Sorted, where a part is not; ``ids`` (g,): those of the buckets, ascending."""
+        bucket = places_in(part[BUCKET].to_numpy(), ids)
+        if (bucket < 0).any() or (np.diff(bucket) < 0).any():
             order = in_order(bucket)
-            bucket, code, count = bucket[order], code[order], count[order]
-        return cls(bucket, code, count, _added(code, count), _added(bucket, count, g))
+            order = order[bucket[order] >= 0]
+            part, bucket = part[order], bucket[order]
+        count = part[COUNT].to_numpy().astype(np.float64)
+        return cls(part, bucket, count, _added(bucket, count, len(ids)))
+
+    def between(self, begin: int, end: int) -> slice:
+        """The rows of the buckets from ``begin`` to before ``end``."""
+        first, last = np.searchsorted(self.bucket, [begin, end]).tolist()
+        return slice(first, last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """One attribute's values over the buckets."""
+
+    rows: _Rows
+    code: Codes
+    """The value of each row, shape (c,): 0 .. d-1, each of which occurs."""
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Tuples with each value, shape (d,)."""
+        return _added(self.code, self.rows.count)
 
     def table(self, begin: int, end: int) -> Floats:
         """Tuples with each value in each bucket from ``begin`` to before ``end``, shape (d, end -
         begin).
         """
-        here = slice(*np.searchsorted(self.bucket, [begin, end]))
-        d, g = len(self.totals), end - begin
-        return _added(
-            self.code[here] * g + self.bucket[here] - begin, self.count[here], d * g
-        ).reshape(d, g)
+        here, d, g = self.rows.between(begin, end), len(self.totals), end - begin
+        at = self.code[here] * g + self.rows.bucket[here] - begin
+        return _added(at, self.rows.count[here], d * g).reshape(d, g)
 
-    @cached_property
-    def cells(self) -> _Joint:
-        """Bucket, value and count of each value that a bucket has, by bucket."""
-        return _counted(self.bucket, self.code, self.count)
+    def cells(self, begin: int, end: int) -> _Joint:
+        """Bucket (from 0 on), value and count of each value that such a bucket has, by bucket."""
+        here = self.rows.between(begin, end)
+        return _counted(self.rows.bucket[here] - begin, self.code[here], self.rows.count[here])
 
 
 def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint]:
@@ -176,7 +185,7 @@ def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint
     other.
     """
     ends = np.cumsum([0, *(len(s.totals) for s in spread.values())])
-    sizes = next((s.sizes for s in spread.values()), np.zeros(0))
+    sizes = next((s.rows.sizes for s in spread.values()), np.zeros(0))
     joint = np.zeros((ends[-1], ends[-1]))
     at_once = max(1, _CELLS // max(1, int(ends[-1])))
     for begin in range(0, len(sizes), at_once):
@@ -193,23 +202,31 @@ def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint
 
 
 def _estimated(a: _Spread, b: _Spread) -> _Joint | None:
-    """The estimate for two attributes, from all pairs of values within buckets; None where these
-    are too many.
+    """The estimate for two attributes, from all pairs of values within buckets, some buckets after
+    the other; None where these are too many.
     """
-    (of_a, value, n), (of_b, other, m) = a.cells, b.cells
-    cells = np.bincount(of_b, minlength=len(b.sizes))
-    times, begin = cells[of_a], (np.cumsum(cells) - cells)[of_a]
-    if times.sum() > _MOST_PAIRS:
-        return None
-    mine = np.repeat(np.arange(len(value)), times)
-    theirs = np.arange(len(mine)) + np.repeat(begin - (np.cumsum(times) - times), times)
-    return _counted(value[mine], other[theirs], (n / a.sizes[of_a])[mine] * m[theirs])
+    sizes, looked_at = a.rows.sizes, 0
+    at_once = 1 + len(sizes) * _AT_ONCE // (1 + len(a.code) + len(b.code))
+    joints = []
+    for begin in range(0, len(sizes), at_once):
+        end = min(begin + at_once, len(sizes))
+        (of_a, value, n), (of_b, other, m) = a.cells(begin, end), b.cells(begin, end)
+        cells = np.bincount(of_b, minlength=end - begin)
+        times, first = cells[of_a], (np.cumsum(cells) - cells)[of_a]
+        looked_at += int(times.sum())
+        if looked_at > _MOST_PAIRS:
+            return None
+        mine = np.repeat(np.arange(len(value)), times)
+        theirs = np.arange(len(mine)) + np.repeat(first - (np.cumsum(times) - times), times)
+        share = n / sizes[begin:end][of_a]
+        joints.append(_counted(value[mine], other[theirs], share[mine] * m[theirs]))
+    return _counted(*map(np.concatenate, zip(*joints, strict=True))) if joints else None
 
 
-def _counted(a: Ints, b: Ints, count: Floats) -> _Joint:
+def _counted(a: Integers, b: Integers, count: Floats) -> _Joint:
     """Equal pairs added up, in ascending order."""
     d = int(b.max(initial=0)) + 1
-    keys, size = a * d + b, d * (int(a.max(initial=0)) + 1)
+    keys, size = a.astype(np.int64) * d + b, d * (int(a.max(initial=0)) + 1)
     if size <= 4 * len(keys):
         added = _added(keys, count, size)
         distinct = np.flatnonzero(added)
@@ -218,7 +235,7 @@ def _counted(a: Ints, b: Ints, count: Floats) -> _Joint:
     return distinct // d, distinct % d, _added(back, count)
 
 
-def _added(places: Ints, count: Floats, at_least: int = 0) -> Floats:
+def _added(places: Integers, count: Floats, at_least: int = 0) -> Floats:
     """Counts added up by place, of which there are at least so many."""
     added: Floats = np.bincount(places, count, minlength=at_least).astype(np.float64, copy=False)
     return added
@@ -235,18 +252,17 @@ def _phi2(a: Ints, b: Ints, joint: Floats, of_a: Floats, of_b: Floats) -> float:
     return min(max((total - 1) / (least - 1), 0.0), 1.0)
 
 
-def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Ints:
+def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Codes:
     """The part's values of one attribute, or their intervals, as 0 .. d-1 of which each occurs."""
     low = part[attribute.columns[-2:][0]].alias("value")
     values = (
         low.unique().sort()
     )  # so that codes are the same in every column that the attribute stands in
     present, missing = values.drop_nulls(), values.null_count()
-    code = np.arange(len(present), dtype=np.int64)
+    code = np.arange(len(present), dtype=np.int32)
     if attribute.type in ("numeric", "date") and len(present) > BINS:
-        _, code = np.unique(
-            _intervals(present.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True
-        )
+        interval = _intervals(present.to_physical().cast(pl.Float64).to_numpy())
+        code = np.unique(interval, return_inverse=True)[1].astype(np.int32)
     numbered = pl.DataFrame({"value": present, "code": code})
     if missing:
         numbered = pl.concat(

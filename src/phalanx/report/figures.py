@@ -29,9 +29,9 @@ class Width:
 
     name: str
     shares: Floats
-    """One share in [0, 1] per group, shape (g,)."""
+    """One share in [0, 1] per group, or per different interval, shape (g,)."""
     sizes: Ints
-    """Rows per group, shape (g,)."""
+    """Rows of each, shape (g,)."""
     domain: str
     """The released domain in words."""
     with_missing: bool
@@ -194,17 +194,15 @@ class Figures:
         """The same of a form of buckets, whose values are exact, or generalized by themselves."""
         ids = form.table[form.id_column]
         sizes = ids.value_counts(sort=False)["count"].to_numpy().astype(np.int64)
-        widths = []
+        columns, widths = form.together(), []
         for attribute in form.attribute("quasi"):
-            table, times = form.table, np.ones(form.rows, dtype=np.int64)
-            if (
-                counts := next(
-                    (column.counts for column in form.together() if attribute.name in column.names),
-                    None,
-                )
-            ) is not None:
-                table, times = counts, counts[COUNT].to_numpy().astype(np.int64)
-            widths.append(_width(attribute, table, times))
+            ends = list(dict.fromkeys(attribute.columns[-2:]))
+            part = next(
+                (column.counts for column in columns if attribute.name in column.names), None
+            )
+            table, rows = (form.table, pl.len()) if part is None else (part, pl.sum(COUNT))
+            boxes = table.group_by(ends).agg(rows.cast(pl.Int64).alias(_ROWS)).sort(ends)
+            widths.append(_width(attribute, boxes, boxes[_ROWS].to_numpy()))
         return cls(
             number=number,
             rows=form.rows,

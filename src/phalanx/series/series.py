@@ -569,12 +569,12 @@ class Series:
             refuse_twice(wave, _waves(entries))
         lasting = lasting_of(table, read[0], self._is.schema)
         drafting = self._drafting(read.pop(), registry, ledger, progress)
-        number = drafting.number
+        number, earlier = drafting.number, drafting.earlier
 
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = as_release(checked, final, table, began, drafting.earlier, wave)
+            release = as_release(checked, final, table, began, earlier, wave)
             summary = self._summary(release)
             if (
                 self._is.report and not release.manifest.parts
@@ -596,6 +596,7 @@ class Series:
         release = drafting.check(
             lambda: staging.Folder.new(self._is.to, self.name), record, progress
         )
+        del drafting  # the page needs no table
         self._published[number] = lasting
         return self._with_page(release)
 

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given as given_of
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -425,3 +428,18 @@ def test_the_tools_change_nothing(tmp_path):
     say(path, lambda _: None)
     rewritten(path, "data.parquet", (path / "data.parquet").read_bytes())
     assert (path / NAME).read_bytes() == before and refusal(path) == ""
+
+
+@given_of(
+    rows=st.lists(st.tuples(st.integers(1, 4), st.sampled_from("ab")), max_size=12),
+    at_once=st.integers(1, 13),
+)
+@settings(deadline=None)
+def test_rows_that_say_the_same_again_are_counted_in_pieces(rows, at_once):
+    """Some buckets after the other where they are in order, and all together where they are not."""
+    schema = {"bucket": pl.Int64, "ill": pl.String, "count": pl.Int64}
+    table = pl.DataFrame([(*row, 1) for row in rows], schema, orient="row")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(buckets, "_AT_ONCE", at_once)
+        for each in (table, table.sort("bucket")):
+            assert buckets._again(each) == len(rows) - len(set(rows))

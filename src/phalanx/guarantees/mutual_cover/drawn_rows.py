@@ -3,9 +3,10 @@
 they are: whether they may have been drawn so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from phalanx.guarantees.consistency.perturbed import codes_of
 from phalanx.release.evidence.outputs import Classes, OutputTables
 from phalanx.release.forms.perturbed import Perturbed
 
-_ROOM = 2**62
+_ROOM: Final = 2**62
+_AT_ONCE: Final = 1 << 20
+"""So many persons are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +31,6 @@ class DrawnRows:
     """The class of the value that the person's row shows, -1 for a value that no person of the
     group has, shape (p, d).
     """
-    table: Ints
-    """Which table the person was drawn from on an attribute, shape (p, d)."""
 
     @classmethod
     def of(
@@ -51,14 +52,14 @@ class DrawnRows:
             )
             at = places_in(classes.group * len(domain) + code, cells)
             shown[:, a] = np.where((code >= 0) & (at >= 0), at - first[classes.group], -1)
-        return cls(outputs, classes, shown, outputs.of.take(classes.group, axis=0))
+        return cls(outputs, classes, shown)
 
-    def of_persons(self, some: Ints) -> "DrawnRows":
-        """The same of ``some`` persons (q,)."""
-        classes, shown, table = self.classes, self.shown[some], self.table[some]
+    def of_persons(self, some: Ints | slice) -> "DrawnRows":
+        """The same of ``some`` persons."""
+        classes = self.classes
         who, group, own = classes.who[some], classes.group[some], classes.own[some]
         classes = replace(classes, who=who, group=group, own=own)
-        return DrawnRows(self.outputs, classes, shown, table)
+        return DrawnRows(self.outputs, classes, self.shown[some])
 
     def unlike_groups(self) -> int:
         """How many groups have other tuples, on some attribute, than the table says."""
@@ -87,6 +88,11 @@ class DrawnRows:
         return np.where(column >= 0, self.outputs.units.take(cell), 0)
 
     @cached_property
+    def table(self) -> Ints:
+        """Which table each person was drawn from on an attribute, shape (p, d)."""
+        return self.outputs.of.take(self.classes.group, axis=0)
+
+    @cached_property
     def stay(self) -> Ints:
         """How many units each person gives to their own value, shape (p, d)."""
         return self.units(self.classes.own)
@@ -103,17 +109,29 @@ class DrawnRows:
         There is such a way where the probabilities to change add up to ``changes`` or more, and in
         no other case.
         """
-        leave = self.outputs.denominator - self.stay
-        wide = leave.shape[1] * self.outputs.denominator >= _ROOM
-        total = leave.astype(object).sum(axis=1) if wide else leave.sum(axis=1)
-        return int((total < changes * self.outputs.denominator).sum())
+        return sum(int(each.still(changes).sum()) for each in self._some_at_a_time())
 
     def impossible(self) -> int:
         """How many rows cannot have been drawn from the tables in the way that is said of them (see
         :class:`OutputTables`).
         """
-        drawn = (self.units(self.shown) > 0).all(axis=1)
-        return int((~drawn | ~self._changed_together()).sum())
+        return sum(int((~each.possible()).sum()) for each in self._some_at_a_time())
+
+    def _some_at_a_time(self) -> Iterator["DrawnRows"]:
+        for at in range(0, len(self.shown), _AT_ONCE):
+            yield self.of_persons(slice(at, at + _AT_ONCE))
+
+    def still(self, changes: int) -> Bools:
+        """Which persons are :meth:`too_still`, shape (p,)."""
+        leave = self.outputs.denominator - self.stay
+        wide = leave.shape[1] * self.outputs.denominator >= _ROOM
+        total = leave.astype(object).sum(axis=1) if wide else leave.sum(axis=1)
+        return np.asarray(total < changes * self.outputs.denominator, dtype=np.bool_)
+
+    def possible(self) -> Bools:
+        """Which rows are not :meth:`impossible`, shape (p,)."""
+        drawn = np.all(self.units(self.shown) > 0, axis=1)
+        return np.logical_and(drawn, self._changed_together())
 
     def _changed_together(self) -> Bools:
         """Whether, from some place of the order on, some point of the line changes just those of its
