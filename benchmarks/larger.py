@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table larger than the memory: `phalanx publish plan.toml` as a process of its own that may take
-no more than a hard limit (RLIMIT_DATA), with the check and the ledger; and `phalanx verify` of what
-it published, under the same limit. Where persons are followed, a second table is published too, in
+no more than a hard limit (RLIMIT_DATA), with the check and the ledger; `phalanx init` before it, and
+`phalanx verify` and a question to `phalanx estimate` after it, under the same limit. Where persons are followed, a second table is published too, in
 which one person in twenty is another one, and both releases are checked with the ledger.
 
     python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD] [--birthplaces 57]
@@ -143,12 +143,18 @@ def run() -> None:
         print(
             f"{'job':<22}{'rows':>12}{'limit':>10}{'seconds':>9}{'cpu':>9}{'peak MB':>9}{'parts':>7}"
         )
-        jobs = [["publish", "plan.toml"], ["verify", "releases/larger-1"]]
+        first, publish = "releases/larger-1", ["publish", "plan.toml"]
+        jobs = [
+            ["init", "table.parquet", "--to", "proposed.toml"],
+            publish,
+            ["verify", first],
+            ["estimate", first, "count(*) where age >= 60 and sex = 'sex 1'"],
+        ]
         if options.method in FOLLOWED:
-            both = ["releases/larger-1", "releases/larger-2"]
-            jobs = [jobs[0], jobs[0], ["verify", *both, "--ledger", "sqlite:///larger.db"]]
+            both = [first, "releases/larger-2"]
+            jobs[2:3] = [publish, ["verify", *both, "--ledger", "sqlite:///larger.db"]]
         for at, words in enumerate(jobs):
-            if at and words[0] == "publish":
+            if words == publish == jobs[at - 1]:
                 make(folder / "table.parquet", options.rows, options.birthplaces, again=True)
             figures = timed(words, folder, limit)
             parts = len(list((folder / "releases" / "larger-1").glob("data*.parquet")))

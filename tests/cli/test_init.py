@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 from naive import correlation as naive
+from phalanx.data.sources import batches
 from support.work import lines
 
 N = 300
@@ -222,6 +223,19 @@ def test_nobody_is_asked_where_nobody_answers(ward) -> None:
         assert method(ward.path, f"{number}.toml") == expected
     said = ward.call("init", "t.parquet", "--changes", "sometimes")
     assert (said.code, said.out) == (2, "") and "'no', 'persons', 'values'" in said.err
+
+
+def test_of_a_large_table_some_rows_are_looked_at(ward, monkeypatch) -> None:
+    """The table, the JSON and the plan say of how many."""
+    monkeypatch.setattr(batches, "memory_left", lambda: 1_000)
+    monkeypatch.setattr(batches, "_SAMPLE", 100)
+    pl.DataFrame(clinic()).write_parquet(ward.path / "t.parquet")
+    said = ward.call("init", "t.parquet", "--to", "1.toml")
+    assert said.out.startswith("t.parquet (100 of 300 rows, at equal distances)\n")
+    plan = (ward.path / "1.toml").read_text()
+    assert plan.startswith("# Proposed from 100 of 300 rows, at equal distances. Read every role")
+    said = json.loads(ward.call("init", "t.parquet", "--to", "2.toml", "--json").out)
+    assert said["rows"] == 300 and {column["rows"] for column in said["columns"]} == {100}
 
 
 def test_a_plan_that_exists_is_named_before_anything_is_asked(ward) -> None:

@@ -122,7 +122,7 @@ def test_init(ward) -> None:
     attributes.
     """
     found = json.loads(ward.call("init", "t.csv", "--to", "new.toml", "--json").out)
-    assert list(found) == ["plan", "columns", "correlation"]
+    assert list(found) == ["plan", "rows", "columns", "correlation"]
     assert [column["name"] for column in found["columns"]] == ["who", "age", "zip", "ill"]
     assert list(found["correlation"]) == ["attributes", "phi2", "columns"]
     assert Path(found["plan"]).is_file()

@@ -172,6 +172,16 @@ def test_what_counts_the_rows_is_no_person():
     assert roles(counts.reverse())["Unnamed: 0"] == "identifier"
 
 
+def test_what_counts_the_rows_is_seen_in_a_sample():
+    """Where rows at equal distances are looked at, it goes up by more than one; of few rows that may
+    be chance.
+    """
+    counts = pl.DataFrame({"n": range(0, 70 * N, 7), "sex": ["f", "m"] * (5 * N)})
+    assert roles(counts)["n"] == "drop"
+    assert roles(counts.head(100))["n"] == "identifier"
+    assert roles(counts.with_columns(pl.lit(7).alias("n")))["n"] != "identifier"
+
+
 def test_persons_who_recur_are_still_persons():
     """A patient number beside a unique visit number is the identifier."""
     frame = pl.DataFrame(

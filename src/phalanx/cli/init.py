@@ -87,12 +87,15 @@ def init(
     """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan
     to edit, with the method that fits.
 
+    Of a Parquet file that is larger than the memory, a million rows at equal distances are looked at.
     On a terminal it asks what --changes, --looks-original, --for and --not-applicable do not say. Nothing is
     published. Read the plan before you publish: a role that is guessed wrong is a
-    promise about the wrong thing. JSON keys: plan, columns (the profile of each), correlation (attributes,
+    promise about the wrong thing. JSON keys: plan, rows (of the table, of which a larger one is
+    looked at in part), columns (the profile of each), correlation (attributes,
     phi2, columns; null where it is left out).
     """
-    from phalanx.data.sources.source import csv_dialect, read_source
+    from phalanx.data.sources.batches import read_or_sample
+    from phalanx.data.sources.source import csv_dialect
     from phalanx.plan_file import write_new
     from phalanx.profile.choice import likely_changes
     from phalanx.profile.proposal import fitting, propose_plan, roles_of, series_of, slug
@@ -102,11 +105,11 @@ def init(
     if target.exists():  # before anything is asked
         raise _exists(target)
     dialect = csv_dialect(source)
-    frame = read_source(source, query=query, drop=None, dialect=dialect)
+    frame, rows = read_or_sample(source, query=query, dialect=dialect)
     profiles = profile(frame, not_applicable=not_applicable or None)
     asks = not json and sys.stdin.isatty() and sys.stdout.isatty()
     if asks:
-        _show_columns(source, profiles)
+        _show_columns(source, profiles, rows)
         if public := _is_public(profiles):
             profiles = profile(frame, not_applicable=public)
     use = _use(changes, looks_original, receiver, likely_changes(roles_of(profiles)), asks=asks)
@@ -118,6 +121,7 @@ def init(
         query=query,
         use=use,
         dialect=dialect,
+        rows=rows,
     )
     try:
         write_new(target, text)
@@ -133,13 +137,14 @@ def init(
         show_json(
             {
                 "plan": str(target),
+                "rows": rows,
                 "columns": [asdict(p) for p in profiles],
                 "correlation": correlation,
             }
         )
         return
     if not asks:
-        _show_columns(source, profiles)
+        _show_columns(source, profiles, rows)
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     show_text("")
@@ -260,9 +265,12 @@ def _correlation(
     }
 
 
-def _show_columns(source: str, profiles: "Sequence[ColumnProfile]") -> None:
+def _show_columns(source: str, profiles: "Sequence[ColumnProfile]", rows: int) -> None:
+    from phalanx.profile.proposal import looked_at
+
+    some = f" ({looked_at(profiles[0].rows, rows)})" if profiles[0].rows < rows else ""
     show_table(
-        without_passwords(source),
+        without_passwords(source) + some,
         ["column", "type", "distinct", "missing", "role", "why"],
         [
             [p.name, p.type, p.distinct, p.missing, p.role, p.reason]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.reading import check_process
 from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
@@ -29,6 +30,7 @@ from phalanx.estimators.weighted import figures as weighed
 from phalanx.exact import of_numpy
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
+from phalanx.release.part import Part
 
 FORMS: Final[Mapping[str, Callable[[Release], View]]] = {
     "bucketized": bucketized.view,
@@ -126,10 +128,36 @@ def view_of(release: Release) -> View:
     check_process(ReleaseError)
     if release in _views:
         return _views[release]
-    reader = FORMS.get(release.form.kind)
-    view = release.form.view(release.manifest) if reader is None else reader(release)
+    reader = FORMS.get(release.manifest.form)
+    if reader is None:
+        view = release.form.view(release.manifest)
+    else:
+        view = _of_parts(release, reader) if release.manifest.parts else reader(release)
     _views[release] = _with_suppression(release, view)
     return _views[release]
+
+
+def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
+    """What a release in parts shows, of which one after the other is read; ReleaseError where that
+    is more than the memory holds.
+    """
+    views: list[View] = []
+    for number in range(len(release.manifest.parts)):
+        views.append(reader(Part.read_part(release.path, release.manifest, number)))
+        # each stands there twice once they are put together
+        needed = 2 * sum(view.size for view in views) * len(release.manifest.parts) // len(views)
+        if needed > (room := memory_left() + sum(view.size for view in views)):
+            raise ReleaseError(
+                f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and"
+                f" {room / 1e9:.1f} GB are left; ask on a larger machine."
+            )
+    try:
+        return View.together(views)
+    except (pl.exceptions.PolarsError, KeyError, ValueError):
+        raise ReleaseError(
+            f"{release.path}: its parts do not have the same columns; ask the publisher for the"
+            " folder again."
+        ) from None
 
 
 def can_be_read(form: Form) -> bool:

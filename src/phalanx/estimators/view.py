@@ -4,7 +4,7 @@ itself, what the rows of a group hold.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -57,6 +57,26 @@ class Ends:
         null = pl.Series(values.name, [None] * entries, dtype=values.dtype)
         return cls(null, null, none, all_of_it, (all_of_it, all_of_it))
 
+    @classmethod
+    def together(cls, ends: Sequence["Ends"]) -> "Ends":
+        """Those of the entries of several parts, one after the other."""
+        low = _one_after_the_other([e.low for e in ends])
+        exact = all(e.exact for e in ends)
+        high = low if exact else _one_after_the_other([e.high for e in ends])
+        nothing, missing = (
+            np.concatenate([getattr(e, name) for e in ends]) for name in ("nothing", "missing")
+        )
+        below, above = map(np.concatenate, zip(*(e.unbounded for e in ends), strict=True))
+        return cls(low, high, nothing, missing, (below, above), ends[0].half_open, exact)
+
+    @property
+    def size(self) -> int:
+        """About so many bytes it takes."""
+        marks = sum(each.nbytes for each in (self.nothing, self.missing, *self.unbounded))
+        return marks + sum(
+            int(end.estimated_size()) for end in (self.low, *(() if self.exact else (self.high,)))
+        )
+
     def taken(self, entries: Ints) -> "Ends":
         """The same of some entries."""
         at = pl.Series(entries, dtype=pl.UInt32)
@@ -88,6 +108,28 @@ class Facet:
     """Whether each end of an entry is held by one of its rows, shape (e,); None: nowhere."""
     fake: bool = False
     """Whether counterfeits are among the rows."""
+
+    @classmethod
+    def together(cls, facets: Sequence["Facet"], before: Ints) -> "Facet":
+        """The entries of several parts; ``before``: how many groups the parts before each have."""
+        tight = [facet.tight for facet in facets if facet.tight is not None]
+        return cls(
+            np.concatenate([f.group + n for f, n in zip(facets, before, strict=True)]),
+            np.concatenate([facet.count for facet in facets]),
+            {name: Ends.together([f.ends[name] for f in facets]) for name in facets[0].ends},
+            np.concatenate(tight) if len(tight) == len(facets) else None,
+            facets[0].fake,
+        )
+
+    @property
+    def size(self) -> int:
+        """About so many bytes it takes."""
+        return self.group.nbytes + self.count.nbytes + sum(e.size for e in self.ends.values())
+
+
+def _one_after_the_other(parts: Sequence[pl.Series]) -> pl.Series:
+    frames = [part.alias("").to_frame() for part in parts]
+    return pl.concat(frames, how="vertical_relaxed").to_series().alias(parts[0].name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +167,37 @@ class View:
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
     _different: dict[tuple[int, str], tuple[Ints, Ints]] = field(default_factory=dict)
+
+    @classmethod
+    def together(cls, parts: Sequence["View"]) -> "View":
+        """What the parts of one release show, whose groups are all different ones."""
+        first, groups = parts[0], [len(part.rows) for part in parts]
+        before = np.cumsum([0, *groups])[:-1]
+        facets, shown = (
+            tuple(Facet.together(each, before) for each in zip(*of_parts, strict=True))
+            for of_parts in ([part.facets for part in parts], [part.shown for part in parts])
+        )
+        weights = [part.weights for part in parts if part.weights is not None]
+        return replace(
+            first,
+            rows=np.concatenate([part.rows for part in parts]),
+            counterfeits=np.concatenate([part.counterfeits for part in parts]),
+            facets=facets,
+            shown=shown,
+            weights=(
+                replace(weights[0], means=np.concatenate([each.means for each in weights]))
+                if weights
+                else None
+            ),
+            _lines={},
+            _keys={},
+            _different={},
+        )
+
+    @property
+    def size(self) -> int:
+        """About so many bytes it takes."""
+        return self.rows.nbytes + sum(facet.size for facet in (*self.facets, *self.shown))
 
     @property
     def real(self) -> Ints:

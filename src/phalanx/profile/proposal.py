@@ -27,11 +27,13 @@ def propose_plan(
     query: str | None = None,
     use: Use | None = None,
     dialect: Dialect | None = None,
+    rows: int | None = None,
 ) -> str:
     """A plan as TOML: every column under its likely role, with its counts and the reason beside it.
 
     ``source_name`` is a path, or a database's url with its ``query``; of a CSV file the plan states
-    the ``dialect``, so that nothing is guessed when it is read again. The method is chosen by
+    the ``dialect``, so that nothing is guessed when it is read again; ``rows``: how many the
+    table has, where no more than some were looked at. The method is chosen by
     ``use``; where nothing is said of it, it is m-invariance with the largest m up to 5 that the
     sensitive attribute's frequencies allow, and where there is no identifier or no such attribute,
     Mondrian. Raises SourceError where no column is left to be a quasi-identifier.
@@ -47,7 +49,7 @@ def propose_plan(
     together = proposed(by_role["drop"], tomllib.loads("\n".join(method)))
     lines = [
         (
-            f"# Proposed from {profiles[0].rows} rows. Read every role before you publish: what is"
+            f"# Proposed from {looked_at(profiles[0].rows, rows)}. Read every role before you publish: what is"
             " not known to be harmless stands under quasi or drop."
         ),
         "[series]",
@@ -244,6 +246,16 @@ def _seen(p: ColumnProfile) -> str:
         f"# {p.type}, {p.distinct} distinct in {p.rows} rows ({p.uniqueness:.1%}){missing};"
         f" {p.reason}"
     )
+
+
+def looked_at(some: int, rows: int | None) -> str:
+    """How many rows a profile is of, in words; ``rows``: how many the table has, if it is known.
+
+    >>> looked_at(1000, 1000), looked_at(1000, 5000)
+    ('1000 rows', '1000 of 5000 rows, at equal distances')
+    """
+    whole = rows is None or rows == some
+    return f"{some} rows" if whole else f"{some} of {rows} rows, at equal distances"
 
 
 def _single(role: str, columns: Sequence[ColumnProfile]) -> list[str]:

@@ -66,6 +66,8 @@ published as it is.
 """
 _FEW_SAME: Final = 20
 """Attributes of fewer rows to a value than this may go together by chance."""
+_BY_CHANCE: Final = 1_000
+"""Numbers of fewer rows than this may go up by the same, other than one, by chance."""
 _FREE_TEXT_LENGTH: Final = 40
 _SHORTEST_BY: Final = 6
 """A hobby and a baby are shorter words that end so."""
@@ -208,13 +210,14 @@ def _reads_as(name: str, dtype: pl.DataType) -> bool:
 
 
 def _counts_rows(values: pl.Series) -> bool:
-    """Whether it goes up by one from row to row, as what programs write beside a table does."""
-    return (
-        values.dtype.is_integer()
-        and len(values) > 1
-        and bool((values.cast(pl.Int128).diff().drop_nulls() == 1).all())
-        and not values.has_nulls()
-    )
+    """Whether it goes up by the same from row to row, as what programs write beside a table does: by
+    one, or by more where rows at equal distances are looked at.
+    """
+    if not values.dtype.is_integer() or len(values) < 2 or values.has_nulls():
+        return False
+    steps = values.cast(pl.Int128).diff().drop_nulls()
+    even = steps[0] == 1 or (steps[0] > 1 and len(values) > _BY_CHANCE)
+    return bool(even and (steps == steps[0]).all())
 
 
 def _identifier(columns: list[ColumnProfile], counters: set[str]) -> tuple[str, str] | None:

@@ -16,7 +16,14 @@ import polars as pl
 import polars.selectors as cs
 
 from phalanx.data.names import check_names
-from phalanx.data.sources.reading import check_size, read_parquet, refusing
+from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.reading import (
+    bytes_needed,
+    check_size,
+    malformed,
+    read_parquet,
+    refusing,
+)
 from phalanx.errors import ReleaseError, path_of
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import DESCRIBED_BY, Form
@@ -339,6 +346,7 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     manifest says; of a release in parts, from all of them.
     """
     if manifest.parts:
+        _check_parts_fit(path, manifest)
         parts = [read_tables(path, part_of(manifest, n)) for n in range(len(manifest.parts))]
         try:
             return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
@@ -366,6 +374,22 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
                 raise unreadable
         tables[table_of(stem)] = table
     return tables
+
+
+def _check_parts_fit(path: Path, manifest: Manifest) -> None:
+    """ReleaseError where all parts of a release together are more than the memory holds."""
+    import pyarrow.parquet as pq
+
+    needed = 0
+    for file in manifest.files:
+        with refusing(malformed(path / file.name, "Parquet")):
+            needed += bytes_needed(pq.read_metadata(path / file.name))
+    if needed > (room := memory_left()):
+        raise ReleaseError(
+            f"{path} needs {needed / 1e9:.1f} GB of memory or more as a whole, and"
+            f" {room / 1e9:.1f} GB are left; 'phalanx estimate', and 'phalanx verify' without an"
+            " original table, read its parts one after the other, all else needs a larger machine."
+        )
 
 
 def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Form:

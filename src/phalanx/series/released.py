@@ -73,6 +73,31 @@ class Release(folder.Release):
     _so_far: Sequence["SoFar"] = ()
     _like: Any = None
 
+    @classmethod
+    def read(cls, path: str | Path) -> "Release":
+        """Read a release folder and check that its files are those of its manifest; of one in parts
+        no table is read before one is asked for, and then whole.
+
+        Parameters
+        ----------
+        path : str | Path
+            The folder.
+
+        Returns
+        -------
+        Release
+            The release.
+
+        Raises
+        ------
+        ReleaseError
+            Where a file is missing, added, changed, or does not say what the manifest says.
+        """
+        read = folder.opened(path_of(path, "the release folder", ReleaseError))
+        if read.manifest.parts:
+            return ReleaseInParts(manifest=read.manifest, path=read.path)
+        return cls(manifest=read.manifest, form=read.form, path=read.path)
+
     @property
     def table(self) -> Any:
         """The published table, one row per tuple, as the kind of frame that came in, Polars where
@@ -542,4 +567,4 @@ class ReleaseInParts(Release):
     @cached_property
     def form(self) -> Form:
         """What its tables hold."""
-        return folder.Release.read(self.path).form
+        return folder.Unread(self.path, self.manifest).form

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from phalanx.data.sources import batches as module
-from phalanx.data.sources.batches import Batches, is_parquet
+from phalanx.data.sources.batches import Batches, is_parquet, read_or_sample
 from phalanx.data.sources.source import read_source
 from phalanx.errors import SourceError
 
@@ -71,3 +71,35 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch, change,
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + later))
     with pytest.raises(SourceError, match=r"'t\.parquet' changed while it was read; publish when"):
         list(reading) if rows_before else next(reading)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 4, 100])
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 10, 11])
+def test_a_sample_is_at_equal_distances(tmp_path, monkeypatch, at_once, most):
+    """In whatever pieces the file is read, and whatever types it has."""
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    frame = pl.DataFrame(
+        {"a": range(10), "b": [f"a text of more than twelve letters {i % 3}" for i in range(10)]}
+    ).with_columns(
+        c=pl.date(2020, 1, 1) + pl.duration(days="a"), d=pl.col("b").cast(pl.Categorical)
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    sample = Batches.of(tmp_path / "t.parquet").sample(most)
+    step = -(-10 // most)
+    assert sample.equals(read_source(tmp_path / "t.parquet").gather_every(step))
+    assert 1 <= sample.height <= most
+
+
+def test_a_table_is_sampled_where_the_memory_does_not_hold_it(tmp_path, monkeypatch):
+    """A Parquet file is; what else does not fit is refused as it is read."""
+    frame = pl.DataFrame({"a": range(100), "b": ["x", "y"] * 50})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(module, "_SAMPLE", 10)
+    assert read_or_sample(tmp_path / "t.parquet")[0].height == 100
+    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16) - 1)
+    sample, rows = read_or_sample(tmp_path / "t.parquet")
+    assert (sample["a"].to_list(), rows) == (list(range(0, 100, 10)), 100)
+    assert read_or_sample(tmp_path / "t.csv")[1] == 100
+    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16))
+    assert read_or_sample(tmp_path / "t.parquet")[0].height == 100

@@ -9,14 +9,25 @@ from typing import Any, Final
 import polars as pl
 
 from phalanx.data.names import check_named, check_names
+from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.reading import check_size, check_values, malformed, refusing
-from phalanx.data.sources.source import check_there
+from phalanx.data.sources.reading import (
+    bytes_needed,
+    check_size,
+    check_values,
+    malformed,
+    refusing,
+)
+from phalanx.data.sources.source import check_there, read_source
 from phalanx.errors import SourceError
 
 _PARQUET: Final = (".parquet", ".pq")
 _AT_ONCE: Final = 1 << 17
 """So many rows are read at a time."""
+_LOOKED_AT: Final = 3
+"""So many times a table's memory is taken while its columns are looked at."""
+_SAMPLE: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,31 @@ class Batches:
                 check_values(frame)
                 yield to_polars(frame, drop=self._drop)
 
+    def sample(self, most: int) -> pl.DataFrame:
+        """At most so many of the rows, at equal distances from the first one on.
+
+        Parameters
+        ----------
+        most : int
+            1 or more.
+
+        Returns
+        -------
+        pl.DataFrame
+            The rows, of shape (min(n, most), columns) or fewer.
+
+        Raises
+        ------
+        SourceError
+            As ``each``.
+        """
+        step, before, some = -(-self.rows // most), 0, []
+        for batch in self.each(self.names):
+            rows = batch.gather_every(step, -before % step)
+            some.append(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))  # else all texts stay
+            before += batch.height
+        return pl.concat([pl.DataFrame(rows) for rows in some], how="vertical_relaxed")
+
     def _check_unchanged(self) -> None:
         """SourceError where the file is not as it was."""
         if _state_of(self.path) != self._state:
@@ -103,6 +139,38 @@ class Batches:
                 f"the file {self.path.name!r} changed while it was read; publish when nothing writes"
                 " to it any more."
             )
+
+
+def read_or_sample(
+    source: Any, *, query: str | None = None, dialect: Dialect | None = None
+) -> tuple[pl.DataFrame, int]:
+    """A table to look at, and how many rows it has: whole, or where it takes more than its share of
+    the memory, a million rows at equal distances of a Parquet file.
+
+    Parameters
+    ----------
+    source, query, dialect
+        As for ``read_source``.
+
+    Returns
+    -------
+    tuple[pl.DataFrame, int]
+        The table, of shape (n or less, columns), and n.
+
+    Raises
+    ------
+    SourceError
+        As ``read_source``.
+    """
+    if query is None and (batches := Batches.of(source)) is not None:
+        import pyarrow.parquet as pq
+
+        with refusing(malformed(batches.path, "Parquet")):
+            needed = bytes_needed(pq.read_metadata(batches.path))
+        if needed * _LOOKED_AT > memory_left():
+            return batches.sample(_SAMPLE), batches.rows
+    frame = read_source(source, query=query, drop=None, dialect=dialect)
+    return frame, frame.height
 
 
 def is_parquet(source: Any) -> bool:

@@ -35,6 +35,8 @@ _DAY: Final = 86_400
 _TICKS: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _CELL: Final = 4
 """Bytes that a value takes at least, once it is read."""
+_TEXT: Final = 128
+"""Bits that Polars keeps of a text, beside a long one itself."""
 
 _one_at_a_time: Final = RLock()
 _read_in: Final[list[int]] = []
@@ -100,9 +102,9 @@ def _silenced() -> Iterator[None]:
             os.close(descriptor)
 
 
-def check_size(path: Path, cells: int, size: int) -> None:
+def check_size(path: Path, cells: int, size: int, needed: int = 0) -> None:
     """Refuse a file that promises more values or bytes than its own can hold, or than the memory
-    can, before anything is allocated for it.
+    can, before anything is allocated for it; ``needed``: bytes that its table takes at least.
     """
     weight = max(path.stat().st_size, 1)
     if (cells > ALWAYS_CELLS and cells > MAX_CELLS_PER_BYTE * weight) or (
@@ -112,9 +114,9 @@ def check_size(path: Path, cells: int, size: int) -> None:
             f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of"
             " this size holds; it is damaged or hostile, so get it anew."
         )
-    if (needed := max(size, cells * _CELL)) > (room := memory_left()):
+    if (least := max(size, cells * _CELL, needed)) > (room := memory_left()):
         raise SourceError(
-            f"the file {path.name!r} needs {needed / 1e9:.1f} GB of memory or more, and"
+            f"the file {path.name!r} needs {least / 1e9:.1f} GB of memory or more, and"
             f" {room / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
         )
 
@@ -155,6 +157,27 @@ def check_dates(column: pl.Series, error: type[PhalanxError]) -> None:
         )
 
 
+def bytes_needed(meta: Any) -> int:
+    """What the table of a Parquet file takes at least, once it is read; ``meta``: what pyarrow says
+    of the file. Nothing where it is of a type that is not read.
+    """
+    import pyarrow as pa
+
+    try:
+        types = meta.schema.to_arrow_schema().types
+    except pa.ArrowNotImplementedError:
+        return 0
+    return int(meta.num_rows) * sum(map(_width_of, types)) // 8
+
+
+def _width_of(dtype: Any) -> int:
+    """The bits that a value takes at least: of a text those of its place."""
+    try:
+        return int(dtype.bit_width)
+    except ValueError:
+        return _TEXT if str(dtype).removeprefix("large_") in ("string", "binary") else 0
+
+
 def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFrame:
     """A Parquet file whole, by that very name; ``refusal``, or SourceError, where it is malformed
     or declares more than it can hold.
@@ -170,7 +193,7 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
         sizes = [g.column(c).total_uncompressed_size for g in groups for c in range(g.num_columns)]
         if meta.num_rows < 0 or min(counts, default=0) < 0 or min(sizes, default=0) < 0:
             raise not_whole
-        check_size(path, max(rows * meta.num_columns, sum(counts)), sum(sizes))
+        check_size(path, max(rows * meta.num_columns, sum(counts)), sum(sizes), bytes_needed(meta))
         check_names(meta.schema.to_arrow_schema().names, SourceError)
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
 

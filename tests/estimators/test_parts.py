@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A release in parts is asked part by part, and answers as it does whole."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import phalanx as px
+from phalanx.engines import choosing
+from phalanx.errors import ReleaseError
+from phalanx.estimators import answering
+from phalanx.release import folder
+from phalanx.release.folder import Release
+
+QUERIES = [
+    "count(*) where age between 20 and 33 and ill = '3'",
+    "count(*) where not (sex = 'f' or zip >= 5000)",
+    "count(*) where sex is null group by ill",
+    "sum(age) where ill in ('1', '2')",
+    "avg(zip) where age < 40 group by sex",
+]
+SCHEMA = px.Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill", missing="value")
+SCHEME = {
+    "age": {"low": 0, "high": 80, "width": 20},
+    "sex": 0,
+    "zip": {"low": 0, "high": 10_000, "width": 5_000},
+    "ill": 0,
+}
+METHODS = {
+    "generalized": px.Mondrian(k=5, l=3),
+    "kept": px.Mondrian(k=5),
+    "bucketized": px.Anatomy(l=3),
+    "sliced": px.Slicing(l=3, columns=[["age", "sex"], ["zip"], ["ill"]]),
+    "recoded": px.SafeSampling(epsilon=4, k=5, beta="0.8", scheme=SCHEME, allow_empty=True),
+    "counterfeits": px.MInvariance(m=3),
+}
+
+
+def people(rows: int = 6_000) -> pl.DataFrame:
+    """Some values are missing."""
+    rng = np.random.default_rng(19)
+    age = rng.integers(0, 80, rows)
+    return pl.DataFrame(
+        {
+            "who": rng.permutation(rows),
+            "age": age,
+            "sex": pl.Series(rng.choice(["f", "m", ""], rows)).replace("", None),
+            "zip": rng.integers(0, 400, rows) * 25,
+            "ill": pl.Series((age // 20 + rng.integers(0, 8, rows)) % 9).cast(pl.String),
+        }
+    )
+
+
+@pytest.fixture
+def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Publishes in parts, into a folder."""
+
+    def publish(kind: str) -> Path:
+        people().write_parquet(tmp_path / "t.parquet")
+        schema = SCHEMA
+        if kind == "kept":
+            schema = px.Schema(identifier="who", quasi=["age", "sex"], keep=["zip"], sensitive="ill", missing="value")  # fmt: skip
+        if kind == "recoded":
+            schema = px.Schema(quasi=["age", "sex", "zip", "ill"], drop=["who"], missing="value")
+        with monkeypatch.context() as patch:
+            each = METHODS[kind].bytes_per_value
+            patch.setattr(choosing, "memory_left", lambda: int(2_100 * 5 * each / 0.4) + 1)
+            made = px.Series("s", schema, METHODS[kind], to=tmp_path / "out", engine="out-of-core")
+            return made.publish(tmp_path / "t.parquet").path
+
+    return publish
+
+
+def _numbers(figure: Any) -> list[float]:
+    """One number or a pair."""
+    return list(figure) if isinstance(figure, tuple) else [figure]
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_parts_answer_as_the_whole_does(
+    released: Callable[[str], Path], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Certain bounds and estimates are those of the release as if it had no parts; and no table is
+    read whole.
+    """
+    path = released(kind)
+    read = Release.read(path)
+    assert len(read.manifest.parts) > 1
+    undivided = replace(read, manifest=read.manifest.model_copy(update={"parts": []}))
+    monkeypatch.setattr(folder, "_check_parts_fit", lambda *_: pytest.fail("it was read whole"))
+    asked = px.Release.read(path)
+    for query in QUERIES:
+        mine, whole = (px.estimators.estimate(each, query) for each in (asked, undivided))
+        assert len(mine.figures) == len(whole.figures) > 0
+        for one, other in zip(mine.figures, whole.figures, strict=True):
+            assert one.values == other.values
+            for name in ("low", "high", "published", "estimate"):
+                of_parts, of_whole = getattr(one, name), getattr(other, name)
+                assert (of_parts is None) == (of_whole is None)
+                assert of_whole is None or _numbers(of_parts) == pytest.approx(
+                    _numbers(of_whole), rel=1e-7
+                )
+
+
+def test_what_no_memory_holds_is_refused_before_it_is_read(
+    released: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All parts together are refused by what they take at least, and a question by what its answer
+    takes.
+    """
+    path = released("generalized")
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "memory_left", lambda: 300_000)
+        with pytest.raises(ReleaseError, match=r"GB of memory or more as a whole, and 0\.0 GB"):
+            _ = px.Release.read(path).table
+        assert px.Release.read(path).estimate("count(*)").figures[0].low == 6_000
+    monkeypatch.setattr(answering, "memory_left", lambda: 100_000)
+    with pytest.raises(ReleaseError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
+        px.Release.read(path).estimate("count(*)")
+
+
+def test_a_release_in_parts_that_is_exchanged_is_no_release(
+    released: Callable[[str], Path],
+) -> None:
+    """Its manifest is what it was when it was read, or it is not read."""
+    path = released("generalized")
+    read = px.Release.read(path)
+    manifest = path / "release.json"
+    manifest.write_text(manifest.read_text().replace('"series": "s"', '"series": "t"'))
+    with pytest.raises(ReleaseError, match="exchanged while it was looked at"):
+        _ = read.table
