@@ -2,26 +2,27 @@
 """The figures of a release beside its original, each with what a sample of the same size has."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Floats
 from phalanx.data.column import kind_of, plain_float, typed
 from phalanx.data.schema import Type
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All
-from phalanx.estimators.draws import draw
+from phalanx.estimators.draws import drawing
 from phalanx.estimators.view import View
 from phalanx.exact import whole
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 from phalanx.utility.learning import accuracy
-from phalanx.utility.losses import Bins, phi2, propensity, total_variation
+from phalanx.utility.losses import Bins, Coded, phi2, propensity, total_variation
 from phalanx.utility.workloads import Rows, errors, workload
 
 _DRAWS: Final = 3
@@ -135,18 +136,17 @@ def measure(
         )
     sample = table[pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)]
     sets = len(names) < len(view.attributes)
-    drawn = (
-        []
-        if sets
-        else [
-            d.select(names) for d in draw(release, _DRAWS, seed=None if seed is None else seed + 1)
-        ]
-    )
+    drawn: Iterable[pl.DataFrame] = ()
+    if not sets:
+        tables = drawing(release, _DRAWS, seed=None if seed is None else seed + 1)
+        drawn = (each.select(names) for each in tables)  # one at a time, as each is as large
+    if held_out is not None:
+        drawn = list(drawn)
     notes = ["sets of values are not measured, and nothing is drawn"] if sets else []
     figures = [*_of_form(release, view), *_of_tables(table, drawn, sample)]
     figures.append(_of_queries(release, view, table, sample, rng))
     target = release.form.sensitive
-    if target is None or target not in names or not drawn:
+    if target is None or target not in names or sets:
         notes.append("no learning: there is no sensitive attribute of single values")
     elif held_out is None:
         notes.append(
@@ -155,7 +155,9 @@ def measure(
         )
     else:
         figures.append(
-            _of_learning(table, drawn, sample, _chosen(held_out, kinds, "held-out table"), target)
+            _of_learning(
+                table, list(drawn), sample, _chosen(held_out, kinds, "held-out table"), target
+            )
         )
     return Measured(figures=tuple(figures), rows=rows, original=table.height, notes=tuple(notes))
 
@@ -226,62 +228,52 @@ def _width(view: View, bounds: Bounds, name: str) -> float:
     return float((width * box.sums(facet.count)).sum() / facet.count.sum())
 
 
+_OF_TABLES: Final = {
+    name: f"share of rows to be moved so that shares {what} are the original's (total variation)"
+    for name, what in (
+        ("marginals", "of single values"),
+        ("pairs", "of pairs of values"),
+        ("triples", "of combinations of three values"),
+    )
+} | {
+    "phi2": "difference of how strongly pairs of attributes go together, from 0 to 1",
+    "propensity": (
+        "how well drawn rows are told from the original's by single values, from 0 to 1/4"
+        " (propensity MSE)"
+    ),
+}
+"""What the figures of drawn tables mean, by their names."""
+
+
 def _of_tables(
-    table: pl.DataFrame, drawn: Sequence[pl.DataFrame], sample: pl.DataFrame
+    table: pl.DataFrame, drawn: Iterable[pl.DataFrame], sample: pl.DataFrame
 ) -> list[Figure]:
     """Figures of drawn tables, on average over them."""
     bins = Bins.of(table)
-    original_codes, beside, coded = (
-        bins.code(table),
-        bins.code(sample),
-        [bins.code(d) for d in drawn],
-    )
+    codes = bins.code(table)
+    together = phi2(codes)
+    of_drawn = [_beside(codes, bins.code(each), bins, together) for each in drawn]
+    of_sample = _beside(codes, bins.code(sample), bins, together)
     figures = []
-    for k, name, meaning in (
-        (1, "marginals", "of single values"),
-        (2, "pairs", "of pairs of values"),
-        (3, "triples", "of combinations of three values"),
-    ):
-        distances = [total_variation(original_codes, c, bins, k) for c in coded]
-        values = [x for x in distances if x is not None]
-        meaning_text = (
-            f"share of rows to be moved so that shares {meaning} are the original's (total"
-            " variation)"
-        )
-        figures.append(
-            Figure(
-                name=name,
-                release=float(np.mean(values)) if values else None,
-                sample=total_variation(original_codes, beside, bins, k),
-                meaning=meaning_text,
+    for name, meaning in _OF_TABLES.items():
+        values = [one for each in of_drawn if (one := each[name]) is not None]
+        release = float(np.mean(values)) if values else None
+        if name != "phi2" or len(together):
+            figures.append(
+                Figure(name=name, release=release, sample=of_sample[name], meaning=meaning)
             )
-        )
-    whole = phi2(original_codes)
-    if len(whole):
-        lost = float(np.mean([np.abs(phi2(c) - whole).mean() for c in coded])) if coded else None
-        meaning_text = "difference of how strongly pairs of attributes go together, from 0 to 1"
-        figures.append(
-            Figure(
-                name="phi2",
-                release=lost,
-                sample=float(np.abs(phi2(beside) - whole).mean()),
-                meaning=meaning_text,
-            )
-        )
-    apart = float(np.mean([propensity(original_codes, c) for c in coded])) if coded else None
-    meaning_text = (
-        "how well drawn rows are told from the original's by single values, from 0 to 1/4"
-        " (propensity MSE)"
-    )
-    figures.append(
-        Figure(
-            name="propensity",
-            release=apart,
-            sample=propensity(original_codes, beside),
-            meaning=meaning_text,
-        )
-    )
     return figures
+
+
+def _beside(
+    codes: Coded, others: Coded, bins: Bins, together: Floats
+) -> Mapping[str, float | None]:
+    """The figures of one table beside the original, each by its name; ``together``: the original's
+    phi^2.
+    """
+    moved = [total_variation(codes, others, bins, k) for k in (1, 2, 3)]
+    apart = float(np.abs(phi2(others) - together).mean()) if len(together) else None
+    return dict(zip(_OF_TABLES, [*moved, apart, propensity(codes, others)], strict=True))
 
 
 def _of_queries(
