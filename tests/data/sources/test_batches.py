@@ -93,13 +93,14 @@ def test_a_sample_is_at_equal_distances(tmp_path, monkeypatch, at_once, most):
 def test_a_table_is_sampled_where_the_memory_does_not_hold_it(tmp_path, monkeypatch):
     """A Parquet file is; what else does not fit is refused as it is read."""
     frame = pl.DataFrame({"a": range(100), "b": ["x", "y"] * 50})
+    frame = frame.with_columns(pl.lit(dt.time(1, 2)).alias("what no column of a release may be"))
     frame.write_parquet(tmp_path / "t.parquet")
     frame.write_csv(tmp_path / "t.csv")
     monkeypatch.setattr(module, "_SAMPLE", 10)
     assert read_or_sample(tmp_path / "t.parquet")[0].height == 100
-    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16) - 1)
+    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16 + 8) - 1)
     sample, rows = read_or_sample(tmp_path / "t.parquet")
     assert (sample["a"].to_list(), rows) == (list(range(0, 100, 10)), 100)
     assert read_or_sample(tmp_path / "t.csv")[1] == 100
-    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16))
+    monkeypatch.setattr(module, "memory_left", lambda: 3 * 100 * (8 + 16 + 8))
     assert read_or_sample(tmp_path / "t.parquet")[0].height == 100

@@ -40,12 +40,12 @@ class Batches:
     path: Path
     names: Sequence[str]
     rows: int
-    _drop: Collection[str] = ()
+    _drop: Collection[str] | None = ()
     _state: tuple[int, int] | None = None
     """Of the file, as it was when its footer was read."""
 
     @classmethod
-    def of(cls, source: Any, *, drop: Collection[str] = ()) -> "Batches | None":
+    def of(cls, source: Any, *, drop: Collection[str] | None = ()) -> "Batches | None":
         """The rows of a source; None where it is no Parquet file, or not a whole one.
 
         Parameters
@@ -53,7 +53,7 @@ class Batches:
         source : Any
             What ``read_source`` takes.
         drop : Collection[str], optional
-            Columns that may have any type, and are not read.
+            Columns that may have any type, and are not read; None: all may.
 
         Returns
         -------
@@ -162,7 +162,7 @@ def read_or_sample(
     SourceError
         As ``read_source``.
     """
-    if query is None and (batches := Batches.of(source)) is not None:
+    if query is None and (batches := Batches.of(source, drop=None)) is not None:
         import pyarrow.parquet as pq
 
         with refusing(malformed(batches.path, "Parquet")):
