@@ -228,7 +228,7 @@ def test_more_than_the_memory_is_refused_before_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that needs more memory than is left is refused by its header or its size, whichever
-    door it comes to.
+    door it comes to; of a Parquet file also by what its texts take.
     """
     frame = pl.DataFrame({"a": range(100_000)})
     frame.write_parquet(tmp_path / "t.parquet")
@@ -238,12 +238,19 @@ def test_more_than_the_memory_is_refused_before_reading(
     for name in ("t.parquet", "t.arrow", "t.csv"):
         with pytest.raises(
             SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
-        ):
+        ) as refused:
             read_source(tmp_path / name)
+        assert ("save it as Parquet" in str(refused.value)) == (name != "t.parquet")
         with pytest.raises(ReleaseError, match="of memory or more"):
             verify_table(tmp_path / name, quasi=["a"])
     with pytest.raises(PhalanxError, match="of memory or more"):
         read_csv(tmp_path / "t.csv", {})
+    pl.DataFrame({"a": ["x"] * 100_000}).write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(reading, "memory_left", lambda: 16 * 100_000)
+    assert read_source(tmp_path / "t.parquet").height == 100_000
+    monkeypatch.setattr(reading, "memory_left", lambda: 16 * 100_000 - 1)
+    with pytest.raises(SourceError, match="of memory or more"):
+        read_source(tmp_path / "t.parquet")
 
 
 def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import (
+    PARQUET,
     bytes_needed,
     check_size,
     check_values,
@@ -22,7 +23,6 @@ from phalanx.data.sources.reading import (
 from phalanx.data.sources.source import check_there, read_source
 from phalanx.errors import SourceError
 
-_PARQUET: Final = (".parquet", ".pq")
 _AT_ONCE: Final = 1 << 17
 """So many rows are read at a time."""
 _LOOKED_AT: Final = 3
@@ -178,7 +178,7 @@ def is_parquet(source: Any) -> bool:
     return (
         isinstance(source, str | Path)
         and "://" not in str(source)
-        and Path(source).suffix.lower() in _PARQUET
+        and Path(source).suffix.lower() in PARQUET
     )
 
 

@@ -17,6 +17,8 @@ from phalanx.data.names import check_names
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.errors import PhalanxError, SourceError
 
+PARQUET: Final = (".parquet", ".pq")
+"""How Parquet files are called."""
 MAX_CELLS_PER_BYTE: Final = 20_000
 """A Parquet or Arrow file that declares more values per byte of file than this is taken for a bomb
 (equal values compress well: 10,000 has been seen).
@@ -117,7 +119,12 @@ def check_size(path: Path, cells: int, size: int, needed: int = 0) -> None:
     if (least := max(size, cells * _CELL, needed)) > (room := memory_left()):
         raise SourceError(
             f"the file {path.name!r} needs {least / 1e9:.1f} GB of memory or more, and"
-            f" {room / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
+            f" {room / 1e9:.1f} GB are left;"
+            + (
+                " read it on a larger machine, or in parts."
+                if path.suffix.lower() in PARQUET
+                else " save it as Parquet, which can be read in parts, or use a larger machine."
+            )
         )
 
 

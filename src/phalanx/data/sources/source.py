@@ -13,15 +13,14 @@ from phalanx.data.sources.coded_files import KINDS, read_coded
 from phalanx.data.sources.csv_files import dialect_of, read_csv
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.reading import check_values, read_arrow, read_parquet
+from phalanx.data.sources.reading import PARQUET, check_values, read_arrow, read_parquet
 from phalanx.data.sources.workbooks import read_workbook
 from phalanx.errors import SourceError, did_you_mean, kind_of, path_of
 
 _CSV: Final = (".csv", ".tsv")
-_PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 _EXCEL: Final = (".xlsx", ".xlsm")
-ENDINGS: Final = (*_CSV, *(f"{kind}.gz" for kind in _CSV), *_PARQUET, *_IPC, *_EXCEL, *KINDS)
+ENDINGS: Final = (*_CSV, *(f"{kind}.gz" for kind in _CSV), *PARQUET, *_IPC, *_EXCEL, *KINDS)
 """How the names of files end that are read."""
 
 
@@ -140,7 +139,7 @@ def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None
         return read_workbook(path, text=text)
     if ending in KINDS:
         return read_coded(path, text=text)
-    if ending in _PARQUET:
+    if ending in PARQUET:
         return read_parquet(path)
     if ending in _IPC:
         return read_arrow(path)
