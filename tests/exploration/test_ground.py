@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from exploration.scene import DP, PLAN, people, plan
+from phalanx.data.sources import batches
 from phalanx.errors import PlanError
 from phalanx.exploration.ground import Ground, digest, ground
+from phalanx.plan import Plan
 
 
 def on(
@@ -94,6 +96,21 @@ def test_a_sample_is_spent(tmp_path: Path) -> None:
     assert on(tmp_path, sample="1/3").tables[0].equals(found.tables[0])
     with pytest.raises(PlanError, match="one table is sampled once"):
         on(tmp_path, sample="1/2")
+
+
+def test_a_sample_is_spent_of_a_table_that_the_memory_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is drawn some rows at a time, and is known again by who reads the table whole."""
+    with monkeypatch.context() as patch:
+        patch.setattr(batches, "memory_left", lambda: 100)
+        patch.setattr(batches, "_AT_ONCE", 7)
+        patch.setattr(Plan, "table", lambda _: pytest.fail("the table was read whole"))
+        drawn = on(tmp_path, sample="1/3")
+    rest = pl.read_parquet(drawn.source)
+    both = pl.concat([drawn.tables[0], rest], how="vertical_relaxed").sort("who")
+    assert both.equals(people().sort("who")) and 0 < rest.height < 120
+    assert on(tmp_path, sample="1/3").tables[0].equals(drawn.tables[0])
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, "a"])

@@ -3,14 +3,17 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+import numpy as np
 import polars as pl
 
+from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import read_source
 from phalanx.data.waves import in_order, one_wave, waves_of
@@ -169,19 +172,13 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
             "a sample of rows would part households; name another table of the same kind by"
             " --surrogate."
         )
-    table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
-    drawn_from = json.dumps({"table": digest([table]), "share": str(share)}).encode()
+    digest_of_table = _digest_in_pieces(_pieces(plan))
+    drawn_from = json.dumps({"table": digest_of_table, "share": str(share)}).encode()
     make_private(folder)
     if not mark.exists():
-        stream = Randomness.secure().stream("spent")
-        taken = pl.Series(stream.bernoulli(share, table.height), dtype=pl.UInt32)
-        other_rows = pl.Series(range(table.height), dtype=pl.UInt32).filter(
-            ~pl.Series(range(table.height), dtype=pl.UInt32).is_in(taken.implode())
-        )
-        for path, rows in ((spent, taken), (rest, other_rows)):
-            with private_file(path) as file:
-                table[rows].write_parquet(file, statistics=False)
+        with private_file(spent) as taken, private_file(rest) as others:
+            _part(_pieces(plan), share, taken, others)
         with private_file(mark) as file:
             file.write(drawn_from)
     elif mark.read_bytes() != drawn_from:
@@ -198,13 +195,56 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     return Ground([sample], what, why, rest)
 
 
+def _pieces(plan: Plan) -> Iterator[pl.DataFrame]:
+    """The table of a plan, whole, or some rows at a time where the memory does not hold it."""
+    batches = Batches.of(plan.source_path(), drop=plan.schema().drop)
+    if batches is None or batches.fit():
+        yield _table(plan)
+    else:
+        yield from batches.each(batches.names)
+
+
+def _part(pieces: Iterable[pl.DataFrame], share: Fraction, taken: BinaryIO, rest: BinaryIO) -> None:
+    """Write each row into one of two Parquet files, with such a chance into the first."""
+    from pyarrow.parquet import ParquetWriter
+
+    stream = Randomness.secure().stream("spent")
+    with ExitStack() as open_writers:
+        writers: list[ParquetWriter] = []
+        for piece in pieces:
+            of_sample = np.zeros(piece.height, dtype=bool)
+            of_sample[stream.bernoulli(share, piece.height)] = True
+            parts = [
+                piece.filter(pl.Series(some)).to_arrow(compat_level=pl.CompatLevel.oldest())
+                for some in (of_sample, ~of_sample)
+            ]
+            writers = writers or [
+                open_writers.enter_context(
+                    ParquetWriter(file, part.schema, compression="zstd", write_statistics=False)
+                )
+                for file, part in zip((taken, rest), parts, strict=True)
+            ]
+            for writer, part in zip(writers, parts, strict=True):
+                writer.write_table(part)
+
+
 def digest(tables: Sequence[pl.DataFrame]) -> str:
     """Tells whether tables are the same, at the next run."""
+    return _digest_of([table] for table in tables)
+
+
+def _digest_in_pieces(pieces: Iterable[pl.DataFrame]) -> str:
+    """The same of one table, of which there are some rows at a time."""
+    return _digest_of([pieces])
+
+
+def _digest_of(tables: Iterable[Iterable[pl.DataFrame]]) -> str:
+    """Of the names and types of each table, and then of its rows in their order."""
     hashed = hashlib.sha256()
-    for table in tables:
-        hashed.update(
-            json.dumps([(name, str(kind)) for name, kind in table.schema.items()]).encode()
-        )
-        hashes = table.hash_rows(seed=0)
-        hashed.update(hashes.to_numpy().tobytes())
+    for pieces in tables:
+        for at, piece in enumerate(pieces):
+            if not at:
+                types = [(name, str(kind)) for name, kind in piece.schema.items()]
+                hashed.update(json.dumps(types).encode())
+            hashed.update(piece.hash_rows(seed=0).to_numpy().tobytes())
     return hashed.hexdigest()

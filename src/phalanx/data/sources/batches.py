@@ -69,6 +69,13 @@ class Batches:
             return None
         return cls(Path(source), names, rows, drop, state)
 
+    def fit(self) -> bool:
+        """Whether the memory holds the whole table, and what it takes to look at its columns."""
+        import pyarrow.parquet as pq
+
+        with refusing(malformed(self.path, "Parquet")):
+            return bytes_needed(pq.read_metadata(self.path)) * _LOOKED_AT <= memory_left()
+
     def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows in their order, some at a time.
 
@@ -162,13 +169,9 @@ def read_or_sample(
     SourceError
         As ``read_source``.
     """
-    if query is None and (batches := Batches.of(source, drop=None)) is not None:
-        import pyarrow.parquet as pq
-
-        with refusing(malformed(batches.path, "Parquet")):
-            needed = bytes_needed(pq.read_metadata(batches.path))
-        if needed * _LOOKED_AT > memory_left():
-            return batches.sample(_SAMPLE), batches.rows
+    batches = Batches.of(source, drop=None) if query is None else None
+    if batches is not None and not batches.fit():
+        return batches.sample(_SAMPLE), batches.rows
     frame = read_source(source, query=query, drop=None, dialect=dialect)
     return frame, frame.height
 
