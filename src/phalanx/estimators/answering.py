@@ -142,11 +142,13 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
     is more than the memory holds.
     """
     views: list[View] = []
-    for number in range(len(release.manifest.parts)):
+    parts, held = len(release.manifest.parts), 0
+    for number in range(parts):
         views.append(reader(Part.read_part(release.path, release.manifest, number)))
+        held += views[-1].size
         # each stands there twice once they are put together
-        needed = 2 * sum(view.size for view in views) * len(release.manifest.parts) // len(views)
-        if needed > (room := memory_left() + sum(view.size for view in views)):
+        needed = 2 * held * parts // len(views)
+        if needed > (room := memory_left() + held):
             raise ReleaseError(
                 f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and"
                 f" {room / 1e9:.1f} GB are left; ask on a larger machine."
