@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table larger than the memory: `phalanx publish plan.toml` as a process of its own that may take
 no more than a hard limit (RLIMIT_DATA), with the check and the ledger; `phalanx init` before it, and
-`phalanx verify` and a question to `phalanx estimate` after it, under the same limit. Where persons are followed, a second table is published too, in
-which one person in twenty is another one, and both releases are checked with the ledger.
+`phalanx verify` and a question to `phalanx estimate` after it, under the same limit. Where persons
+are followed, a second table is published too, in which one person in twenty is another one, and both
+releases are checked with the ledger.
 
     python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD] [--birthplaces 57]
 

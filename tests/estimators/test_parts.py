@@ -134,3 +134,20 @@ def test_a_release_in_parts_that_is_exchanged_is_no_release(
     manifest.write_text(manifest.read_text().replace('"series": "s"', '"series": "t"'))
     with pytest.raises(ReleaseError, match="exchanged while it was looked at"):
         _ = read.table
+
+
+def test_a_part_that_is_no_parquet_file_is_refused_by_its_name(
+    released: Callable[[str], Path],
+) -> None:
+    """Whole and part by part, also if the manifest has its digest."""
+    path = released("generalized")
+    file, manifest = path / "data-00002.parquet", path / "release.json"
+    before = folder.digest_of(file)
+    file.write_bytes(b"PAR1 and no more")
+    manifest.write_text(manifest.read_text().replace(before, folder.digest_of(file)))
+    for ask in (
+        lambda: px.Release.read(path).table,
+        lambda: px.Release.read(path).estimate("count(*)"),
+    ):
+        with pytest.raises(ReleaseError, match=r"data-00002\S* file cannot be read"):
+            ask()

@@ -3,10 +3,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -173,12 +174,12 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
             " --surrogate."
         )
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
-    digest_of_table = _digest_in_pieces(_pieces(plan))
-    drawn_from = json.dumps({"table": digest_of_table, "share": str(share)}).encode()
+    pieces = _in_pieces(plan)
+    drawn_from = json.dumps({"table": _digest_of([pieces()]), "share": str(share)}).encode()
     make_private(folder)
     if not mark.exists():
         with private_file(spent) as taken, private_file(rest) as others:
-            _part(_pieces(plan), share, taken, others)
+            _part(pieces(), share, taken, others)
         with private_file(mark) as file:
             file.write(drawn_from)
     elif mark.read_bytes() != drawn_from:
@@ -195,13 +196,15 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     return Ground([sample], what, why, rest)
 
 
-def _pieces(plan: Plan) -> Iterator[pl.DataFrame]:
-    """The table of a plan, whole, or some rows at a time where the memory does not hold it."""
+def _in_pieces(plan: Plan) -> Callable[[], Iterator[pl.DataFrame]]:
+    """Gives the table of a plan each time, whole, or some rows at a time where the memory does not
+    hold it; it is the same table each time, or refused.
+    """
     batches = Batches.of(plan.source_path(), drop=plan.schema().drop)
-    if batches is None or batches.fit():
-        yield _table(plan)
-    else:
-        yield from batches.each(batches.names)
+    if batches is not None and not batches.fits():
+        return partial(batches.each, batches.names)
+    table = _table(plan)
+    return lambda: iter([table])
 
 
 def _part(pieces: Iterable[pl.DataFrame], share: Fraction, taken: BinaryIO, rest: BinaryIO) -> None:
@@ -233,13 +236,10 @@ def digest(tables: Sequence[pl.DataFrame]) -> str:
     return _digest_of([table] for table in tables)
 
 
-def _digest_in_pieces(pieces: Iterable[pl.DataFrame]) -> str:
-    """The same of one table, of which there are some rows at a time."""
-    return _digest_of([pieces])
-
-
 def _digest_of(tables: Iterable[Iterable[pl.DataFrame]]) -> str:
-    """Of the names and types of each table, and then of its rows in their order."""
+    """Of the names and types of each table, and then of its rows, of which there may be some at a
+    time.
+    """
     hashed = hashlib.sha256()
     for pieces in tables:
         for at, piece in enumerate(pieces):

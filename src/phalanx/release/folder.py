@@ -20,7 +20,6 @@ from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.reading import (
     bytes_needed,
     check_size,
-    malformed,
     read_parquet,
     refusing,
 )
@@ -84,7 +83,7 @@ class Release:
         Returns
         -------
         Self
-            The release.
+            The release; one in parts may read its tables when they are asked for, and then whole.
 
         Raises
         ------
@@ -92,7 +91,11 @@ class Release:
             Where a file is missing, added, changed, or does not say what the manifest says.
         """
         path = path_of(path, "the release folder", ReleaseError)
-        manifest = _checked_manifest(path)
+        return cls._of_folder(path, _checked_manifest(path))
+
+    @classmethod
+    def _of_folder(cls, path: Path, manifest: Manifest) -> Self:
+        """What a folder holds whose files are those of its manifest."""
         return cls(manifest=manifest, form=read_form(path, manifest), path=path)
 
     @property
@@ -359,10 +362,7 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     kept = {c for a in manifest.attributes if a.role == "keep" for c in a.columns}
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
-        unreadable = ReleaseError(
-            f"{path}: the {stem} file cannot be read as the manifest describes it; ask the"
-            " publisher for it again."
-        )
+        unreadable = _unreadable(path, stem)
         with refusing(unreadable):
             if f"{stem}.parquet" in names:
                 table = read_parquet(path / f"{stem}.parquet", unreadable)
@@ -376,13 +376,20 @@ def read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     return tables
 
 
+def _unreadable(path: Path, file: str) -> ReleaseError:
+    return ReleaseError(
+        f"{path}: the {file} file cannot be read as the manifest describes it; ask the publisher for"
+        " it again."
+    )
+
+
 def _check_parts_fit(path: Path, manifest: Manifest) -> None:
     """ReleaseError where all parts of a release together are more than the memory holds."""
     import pyarrow.parquet as pq
 
     needed = 0
     for file in manifest.files:
-        with refusing(malformed(path / file.name, "Parquet")):
+        with refusing(_unreadable(path, file.name)):
             needed += bytes_needed(pq.read_metadata(path / file.name))
     if needed > (room := memory_left()):
         raise ReleaseError(

@@ -19,6 +19,7 @@ from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import Form
+from phalanx.release.manifest import Manifest
 from phalanx.series import staging
 
 if TYPE_CHECKING:
@@ -74,29 +75,11 @@ class Release(folder.Release):
     _like: Any = None
 
     @classmethod
-    def read(cls, path: str | Path) -> "Release":
-        """Read a release folder and check that its files are those of its manifest; of one in parts
-        no table is read before one is asked for, and then whole.
-
-        Parameters
-        ----------
-        path : str | Path
-            The folder.
-
-        Returns
-        -------
-        Release
-            The release.
-
-        Raises
-        ------
-        ReleaseError
-            Where a file is missing, added, changed, or does not say what the manifest says.
-        """
-        read = folder.opened(path_of(path, "the release folder", ReleaseError))
-        if read.manifest.parts:
-            return ReleaseInParts(manifest=read.manifest, path=read.path)
-        return cls(manifest=read.manifest, form=read.form, path=read.path)
+    def _of_folder(cls, path: Path, manifest: Manifest) -> "Release":
+        """A release in parts reads no table before one is asked for."""
+        if manifest.parts:
+            return ReleaseInParts(manifest=manifest, path=path)
+        return cls(manifest=manifest, form=folder.read_form(path, manifest), path=path)
 
     @property
     def table(self) -> Any:

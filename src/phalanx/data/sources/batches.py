@@ -69,7 +69,7 @@ class Batches:
             return None
         return cls(Path(source), names, rows, drop, state)
 
-    def fit(self) -> bool:
+    def fits(self) -> bool:
         """Whether the memory holds the whole table, and what it takes to look at its columns."""
         import pyarrow.parquet as pq
 
@@ -170,7 +170,7 @@ def read_or_sample(
         As ``read_source``.
     """
     batches = Batches.of(source, drop=None) if query is None else None
-    if batches is not None and not batches.fit():
+    if batches is not None and not batches.fits():
         return batches.sample(_SAMPLE), batches.rows
     frame = read_source(source, query=query, drop=None, dialect=dialect)
     return frame, frame.height

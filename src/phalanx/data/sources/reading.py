@@ -166,15 +166,9 @@ def check_dates(column: pl.Series, error: type[PhalanxError]) -> None:
 
 def bytes_needed(meta: Any) -> int:
     """What the table of a Parquet file takes at least, once it is read; ``meta``: what pyarrow says
-    of the file. Nothing where it is of a type that is not read.
+    of the file.
     """
-    import pyarrow as pa
-
-    try:
-        types = meta.schema.to_arrow_schema().types
-    except pa.ArrowNotImplementedError:
-        return 0
-    return int(meta.num_rows) * sum(map(_width_of, types)) // 8
+    return int(meta.num_rows) * sum(map(_width_of, meta.schema.to_arrow_schema().types)) // 8
 
 
 def _width_of(dtype: Any) -> int:
