@@ -98,15 +98,13 @@ class Drafting:
         not_applicable.check_takes(self.method, self.microdata.schema)
         households.check_takes(self.method, self.microdata.schema)
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
-        if self.number > 1 and isinstance(self.method, Following):
-            persons = self.microdata.persons
-            if persons is not None:
-                warn_of_strangers(self.number, persons, self.method.known(self.memory))
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
             rng = self.randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
             check_attributes(self.earlier, draft.form.attributes)
+            if not attempt:  # of what is refused nothing else is said
+                self._warn_of_strangers()
             with room() as folder:
                 progress("write")
                 write_folder(
@@ -127,6 +125,11 @@ class Drafting:
                 " in [method.bounds], or ask for more changes."
             )
         raise refusal  # the method itself is always the first to be tried
+
+    def _warn_of_strangers(self) -> None:
+        persons = self.microdata.persons
+        if self.number > 1 and isinstance(self.method, Following) and persons is not None:
+            warn_of_strangers(self.number, persons, self.method.known(self.memory))
 
     def checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
