@@ -26,7 +26,7 @@ ASKED = {
         "the ledger knows no series 'clinic'",
     ),
     "an original without an identifier": (
-        (*OURS, "--original", "t.csv"),
+        (*OURS, "--original", "t.csv", "--ledger", "sqlite:///d.db"),
         "name it with --identifier",
     ),
     "an identifier without an original": (
