@@ -14,6 +14,8 @@ from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.sorting import sort
 
+_FEW: Final = 16
+"""Where a group has less than one in so many values, those between its own are passed over."""
 NONE: Final = 0
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
 ORDERED, TREE = 1, 2
@@ -54,12 +56,24 @@ class Rule(NamedTuple):
     """
     node_totals: Ints
     """Shape (levels, m): how often each node stands in the table."""
+    sums: Ints
+    """As :func:`sums_of` makes them, for ``ORDERED``."""
+
+
+def sums_of(totals: Ints) -> Ints:
+    """How many rows of the table have one of the first i values, and the sum of the first i of
+    these numbers, without that of no value; shape (2, m + 1). ``totals`` (m,): rows by value.
+    """
+    sums = np.zeros((2, len(totals) + 1), np.int64)
+    np.cumsum(totals, out=sums[0, 1:])
+    np.cumsum(sums[0, 1:], out=sums[1, 1:])
+    return sums
 
 
 def of_size(k: int) -> Rule:
     """A rule about no sensitive value: ``k`` rows at least."""
     none, nodes = np.empty(0, np.int64), np.empty((1, 0), np.int32)
-    return Rule(k, NONE, 1, 1, 0.0, 1, 1, NONE, 1, 1, 1, none, nodes, none[None, :])
+    return Rule(k, NONE, 1, 1, 0.0, 1, 1, NONE, 1, 1, 1, none, nodes, none[None, :], sums_of(none))
 
 
 class Asked(NamedTuple):
@@ -143,10 +157,13 @@ def close(
     rows, totals, nodes, node_totals = rule.rows, rule.totals, rule.nodes, rule.node_totals
     work = 0
     if rule.distance == ORDERED:
-        carried = 0
-        for v in range(len(totals)):
-            carried += counts[v] * rows - totals[v] * size
-            work += abs(carried)
+        if distinct < len(totals) // _FEW:
+            work = _carried_over(counts, values, distinct, size, rule, scratch.reached)
+        else:
+            carried = 0
+            for v in range(len(totals)):
+                carried += counts[v] * rows - totals[v] * size
+                work += abs(carried)
         unit = (len(totals) - 1) * size * rows
     else:
         spare, reached = scratch.spare, scratch.reached
@@ -169,6 +186,38 @@ def close(
         unit = 2 * nodes.shape[0] * size * rows
     p, q = rule.t_num, rule.t_den
     return bool(work <= p * (unit // q) + p * (unit % q) // q)  # floor(t * unit) in 64 bits: t <= 1
+
+
+@_kernel
+def _carried_over(
+    counts: Ints, values: Codes, distinct: int, size: int, rule: Rule, own: Codes
+) -> int:
+    """What is carried from value to value until ``counts`` are as in the table, of all values
+    together: between two of a group's ``own`` values its share stays, and the table's grows.
+    """
+    rows, below, sums = rule.rows, rule.sums[0], rule.sums[1]
+    m, present = len(rule.totals), 0
+    for i in range(distinct):
+        if counts[values[i]] > 0:
+            own[present] = values[i]
+            present += 1
+    sort(own[:present])
+    first = m if present == 0 else np.int64(own[0])
+    work, reached = sums[first] * size, 0
+    for i in range(present):
+        first, end = np.int64(own[i]), m if i + 1 == present else np.int64(own[i + 1])
+        reached += counts[first]
+        level = reached * rows // size
+        low, high = first, end  # where the table first has more than the group
+        while low < high:
+            middle = (low + high) // 2
+            if below[middle + 1] > level:
+                high = middle
+            else:
+                low = middle + 1
+        work += (low - first) * reached * rows - (sums[low] - sums[first]) * size
+        work += (sums[end] - sums[low]) * size - (end - low) * reached * rows
+    return work
 
 
 @_kernel

@@ -197,7 +197,9 @@ class Requirement:
         node_totals = np.zeros(nodes.shape, dtype=np.int64)
         for level, above in enumerate(nodes):
             np.add.at(node_totals[level], above, totals)
-        return rule._replace(totals=totals, nodes=nodes, node_totals=node_totals)
+        return rule._replace(
+            totals=totals, nodes=nodes, node_totals=node_totals, sums=kernel.sums_of(totals)
+        )
 
     def not_eligible(self, rule: Rule, of: str | None) -> NotEligible:
         """By how much the whole table fails, and the ways out; ``of`` names the sensitive

@@ -333,7 +333,12 @@ def test_the_local_check_knows_every_rule(
 
     totals = np.bincount(sensitive).astype(np.int64)
     nodes = np.arange(len(totals), dtype=np.int32)[None, :]
-    of_table = {"totals": totals, "nodes": nodes, "node_totals": totals[None, :].copy()}
+    of_table = {
+        "totals": totals,
+        "nodes": nodes,
+        "node_totals": totals[None, :].copy(),
+        "sums": kernel.sums_of(totals),
+    }
     asked = rule(len(table.rows), least=least, relaxed=relaxed, **more, **of_table)
     cells = table.cells()
     pairs: Any = [(value[-1], s) for value, s in zip(table.values, sensitive, strict=True)]
