@@ -14,8 +14,8 @@ from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
 from phalanx.kernels.sorting import sort
 
-_FEW: Final = 16
-"""Where a group has less than one in so many values, those between its own are passed over."""
+FEW: Final = 16
+"""Where a group has less than one in so many values, only its own are looked at."""
 NONE: Final = 0
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
 ORDERED, TREE = 1, 2
@@ -157,7 +157,7 @@ def close(
     rows, totals, nodes, node_totals = rule.rows, rule.totals, rule.nodes, rule.node_totals
     work = 0
     if rule.distance == ORDERED:
-        if distinct < len(totals) // _FEW:
+        if distinct < len(totals) // FEW:
             work = _carried_over(counts, values, distinct, size, rule, scratch.reached)
         else:
             carried = 0

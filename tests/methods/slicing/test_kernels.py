@@ -320,6 +320,29 @@ def test_the_local_check_knows_every_rule(
     """Distinct, entropy and recursive diversity and closeness to the table hold beside each q, as
     the twin says; and for the table as one bucket.
     """
+    check_local(more, meaning, relaxed, table, least)
+
+
+@EACH_WAY
+@pytest.mark.parametrize(
+    ("more", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
+)
+@pytest.mark.parametrize("qs", [1, 2, 3])
+def test_it_does_where_a_bucket_has_few_of_many_cells(
+    more: Any, meaning: Any, relaxed: Relaxed, qs: int
+) -> None:
+    """The same of a table with nearly as many values as rows, of which a bucket looks at its own
+    alone.
+    """
+    table, rng = generated(qs, 160), np.random.default_rng(qs)
+    sensitive = rng.integers(0, 140, 160).tolist()
+    beside = numbered(rng.integers(0, qs, 160).tolist())
+    values = [(value[0], q) for value, q in zip(table.values, beside, strict=True)]
+    check_local(more, meaning, relaxed, Table(table.rows, table.places, values, sensitive), 2)
+
+
+def check_local(more: Any, meaning: Any, relaxed: Relaxed, table: Table, least: int) -> None:
+    """That the kernel's buckets are the twin's, under one of the ``RULES``."""
     sensitive = numbered(table.sensitive)
     table = Table(table.rows, table.places, table.values, sensitive)
     t = Fraction(more.get("t_num", 1), more.get("t_den", 1))

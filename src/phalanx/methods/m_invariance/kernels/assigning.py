@@ -205,6 +205,36 @@ def _least(most: int, others: int, remaining: int, size: int, m: int) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def _without_first(heap: Ints, size: int) -> int:
+    """Take the largest number, which stands first, from a ``heap``, none of whose first ``size``
+    numbers is larger than that in the middle of the places before it; how many are left.
+    """
+    size -= 1
+    last, at = heap[size], 0
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size and heap[below + 1] > heap[below]:
+            below += 1
+        if heap[below] <= last:
+            break
+        heap[at] = heap[below]
+        at = below
+    heap[at] = last
+    return size
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _with(heap: Ints, size: int, number: int) -> int:
+    """Put a ``number`` into a ``heap`` of ``size`` numbers; how many there are then."""
+    at = size
+    while at > 0 and heap[(at - 1) // 2] < number:
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = number
+    return size + 1
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
     """Phase 3 (Figure 3): how many tuples of which values go together.
 
@@ -214,60 +244,43 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
     above 0 it stops where the rest is divisible into so many parts of one size, each m-eligible
     whatever lies in it.
     """
-    total = counts.sum()
+    total, q = counts.sum(), len(counts)
     alphas = np.empty(total // m + 1, dtype=np.int64)
     betas = np.empty(total // m + 1, dtype=np.int64)
     chosen = np.empty(total, dtype=np.int64)
-    iterations, written = 0, 0
-    order = from_most(counts)
-    n, size = np.empty_like(order), 0
-    for i in range(len(order)):
-        n[i] = counts[order[i]]
-        size += n[i] > 0
-    merged_order, merged_n = order.copy(), n.copy()
+    iterations, written, size = 0, 0, 0
+    heap, taken = np.empty(q, dtype=np.int64), np.empty(q, dtype=np.int64)
+    for value in from_most(counts):  # one number for each, the largest of the first in order
+        if counts[value] > 0:
+            heap[size] = counts[value] * q + q - 1 - value
+            size += 1
     gamma = total
-    while gamma > 0 and not (parts > 0 and m * parts * n[0] <= gamma):
-        beta = m
-        alpha = 0
-        while True:  # Lemma 5: some beta has a solution while S_minus is m-eligible
-            following = n[beta] if beta < size else 0
-            alpha = min(n[beta - 1], (gamma - m * following) // beta)  # Inequalities 5 and 7
+    while gamma > 0 and not (parts > 0 and m * parts * (heap[0] // q) <= gamma):
+        most, beta = heap[0] // q, 0
+        alpha, following = 0, most
+        while alpha < 1:  # Lemma 5: some beta has a solution while S_minus is m-eligible
+            taken[beta], fewest = heap[0], following
+            size = _without_first(heap, size)
+            beta += 1
+            following = heap[0] // q if size > 0 else 0
+            if beta < m:
+                continue
+            alpha = min(fewest, (gamma - m * following) // beta)  # Inequalities 5 and 7
             if beta > m:
                 alpha = min(
-                    alpha, (gamma - m * n[0]) // (beta - m)
+                    alpha, (gamma - m * most) // (beta - m)
                 )  # Inequality 6; at beta = m it is m-eligibility itself
-            if alpha >= 1:
-                break
-            beta += 1
         if parts > 0:
-            least = _least(n[0], n[beta] if beta < size else 0, gamma, beta, m * parts)
+            least = _least(most, following, gamma, beta, m * parts)
             alpha = min(alpha, least) if least > 0 else alpha
         alphas[iterations], betas[iterations] = alpha, beta
         iterations += 1
         for i in range(beta):
-            chosen[written + i] = order[i]
+            chosen[written + i] = q - 1 - taken[i] % q
+            if taken[i] // q > alpha:
+                size = _with(heap, size, taken[i] - alpha * q)
         written += beta
         gamma -= alpha * beta
-        i, j, k = (
-            0,
-            beta,
-            0,
-        )  # the beta reduced counts and the untouched rest are each in order: merge them
-        while i < beta or j < size:
-            reduced = n[i] - alpha if i < beta else -1
-            if i < beta and (
-                j >= size or reduced > n[j] or (reduced == n[j] and order[i] < order[j])
-            ):
-                merged_order[k], merged_n[k] = order[i], reduced
-                i += 1
-            else:
-                merged_order[k], merged_n[k] = order[j], n[j]
-                j += 1
-            k += 1
-        while size > 0 and merged_n[size - 1] == 0:
-            size -= 1
-        order, merged_order = merged_order, order
-        n, merged_n = merged_n, n
     return alphas[:iterations], betas[:iterations], chosen[:written]
 
 

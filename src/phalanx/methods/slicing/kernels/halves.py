@@ -15,7 +15,8 @@ import numpy as np
 
 from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
-from phalanx.kernels.rule import FREQUENCY, NONE, Rule, Scratch, close, diverse, scratch_of
+from phalanx.kernels.rule import FEW, FREQUENCY, NONE, Rule, Scratch, close, diverse, scratch_of
+from phalanx.kernels.sorting import sort
 from phalanx.methods.mondrian.kernels.cutting import Cut, Table
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
@@ -129,7 +130,11 @@ def half_keeps(halves: Halves, half: int, cells: Cells, rule: Rule) -> bool:
     """Whether a half keeps the rule by itself, among the rows with each q."""
     times, among, counts, listed = halves.cells, halves.among, halves.counts, halves.listed
     simple = rule.distance == NONE and rule.diversity == FREQUENCY
-    for i in range(halves.cells_met[half]):
+    number = halves.cells_met[half]
+    few = number < len(cells.q) // FEW
+    if few and not simple:
+        sort(halves.met[half, :number])
+    for i in range(number):
         cell = halves.met[half, i]
         q = cells.q[cell]
         size = among[half, q]
@@ -141,7 +146,11 @@ def half_keeps(halves: Halves, half: int, cells: Cells, rule: Rule) -> bool:
             continue
         among[half, q] = -size
         distinct = np.int64(0)
-        for other in range(cells.first[q], cells.first[q + 1]):
+        first, end = (i, number) if few else (cells.first[q], cells.first[q + 1])
+        for at in range(first, end):
+            other = halves.met[half, at] if few else at
+            if cells.q[other] != q:  # of those that the half has, the next q's begin
+                break
             if times[half, other] > 0:
                 listed[distinct] = cells.s[other]
                 counts[cells.s[other]] = times[half, other]
