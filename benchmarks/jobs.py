@@ -72,6 +72,11 @@ FLOOR = (
 )
 
 
+def incomes(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """So many numbers, nearly all different."""
+    return rng.lognormal(10, 1, rows).round(2)
+
+
 def table(
     rows: int,
     wide: int = 0,
@@ -80,8 +85,9 @@ def table(
     values: int = VALUES,
     alike: int = 0,
 ) -> pl.DataFrame:
-    """Persons from number `first`; of 50 values the most frequent one stands in 1 of 18 rows. Their
-    quasi-identifiers are those of as many as are `alike`, unless it is 0.
+    """Persons from number `first`; of 50 values the most frequent one stands in 1 of 18 rows, and
+    with 0 nearly each row has its own, an income. Their quasi-identifiers are those of as many as are `alike`, unless
+    it is 0.
     """
     rng = np.random.default_rng(2007 + first)
     columns = {"person": rng.permutation(rows) + first}
@@ -91,10 +97,12 @@ def table(
         like = rng.integers(0, alike, rows)
         columns |= {name: columns[name][like] for name in QUASI}
     shares = 1 / (np.arange(values) + 10)
-    columns["occupation"] = rng.choice(values, rows, p=shares / shares.sum())
+    columns["occupation"] = (
+        rng.choice(values, rows, p=shares / shares.sum()) if values else incomes(rng, rows)
+    )
     frame = pl.DataFrame(columns).with_columns(
         pl.format("{} {}", pl.lit(name), name).alias(name)
-        for name in ("sex", "education", "birthplace", "occupation")
+        for name in ("sex", "education", "birthplace", *(["occupation"] if values else []))
     )
     frame = frame.with_columns(
         pl.Series(f"kept {number}", rng.integers(0, 20, rows)) for number in range(wide)
@@ -102,7 +110,7 @@ def table(
     return frame.with_columns(
         pl.format("{}", pl.Series(name, rng.integers(0, many, rows))).alias(name)
         if many
-        else pl.Series(name, rng.lognormal(10, 1, rows)).round(2)
+        else pl.Series(name, incomes(rng, rows))
         for name, many in (more or {}).items()
     )
 
@@ -134,7 +142,7 @@ class Job:
     more: Mapping[str, int] = field(default_factory=dict)
     """Further quasi-identifiers."""
     values: int = VALUES
-    """How many sensitive values there are."""
+    """How many sensitive values there are; 0 for as many as there are rows."""
     alike: int = 0
     """How many different quasi-identifiers; 0 for as many as there are."""
     leaves: int = 0
@@ -172,6 +180,9 @@ def jobs(rows: int) -> list[Job]:
         Job("mondrian, 40 kept columns", 'name = "mondrian"\nk = 10', rows // 10, wide=40),
         Job("mondrian, 100 quasi-identifiers", 'name = "mondrian"\nk = 10', SERIES // 4, more=WIDE),
         Job("mondrian, a tree of 5,000 leaves", 'name = "mondrian"\nk = 10', SERIES // 4, leaves=5_000),
+        Job("mondrian, t by order, values nearly all different", 'name = "mondrian"\nk = 10\nt = "1/5"\ndistance = "ordered"', 2 * SERIES, values=0),
+        Job("slicing, t by order, values nearly all different", f'{sliced}\nt = "1/5"\ndistance = "ordered"', 2 * SERIES, values=0),
+        Job("m-invariance, values nearly all different", 'name = "m-invariance"\nm = 4', 2 * SERIES, values=0),
         Job("anatomy", 'name = "anatomy"\nl = 4', rows),
         Job("m-invariance", 'name = "m-invariance"\nm = 4', rows),
         Job(f"m-invariance, release {RELEASES}", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES),
