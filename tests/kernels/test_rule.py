@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from naive.mondrian import apart
 
+from naive.mondrian import apart
 from phalanx.kernels.rule import ORDERED, close, of_size, scratch_of, sums_of
 
 

@@ -217,7 +217,7 @@ def _carried_over(
                 low = middle + 1
         work += (low - first) * reached * rows - (sums[low] - sums[first]) * size
         work += (sums[end] - sums[low]) * size - (end - low) * reached * rows
-    return work
+    return int(work)
 
 
 @_kernel

@@ -68,7 +68,7 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     of = hosts.Hosts.of(published("generalized", microdata, buckets).form, microdata)
     monkeypatch.setattr(hosts, "_ENTRIES", 2 * int(of.open.max()))
     monkeypatch.setattr(hosts, "_FEW", 1)
-    parts = [part for part, _ in of.tables(of.law)]
+    parts = [part for part, *_ in of.probabilities(of.law)]
 
     assert 1 < len(parts) < len(of.codes)
     assert [t for part in parts for t in range(part.start, part.stop)] == list(range(len(of.codes)))
@@ -76,7 +76,7 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     assert attack("generalized", rows, buckets).to_json() == whole.to_json()
 
     monkeypatch.setattr(hosts, "_ENTRIES", 1)
-    assert [part.stop - part.start for part, _ in of.tables(of.law)] == [1] * len(of.codes)
+    assert [part.stop - part.start for part, *_ in of.probabilities(of.law)] == [1] * len(of.codes)
 
 
 @pytest.mark.parametrize("adversary", [Posterior(), Extremes(), Linkage()])

@@ -47,13 +47,21 @@ def test_everybody_has_the_twins_probabilities(case):
 
     microdata = encoded(rows)
     found = Hosts.of(published(kind, microdata, buckets, columns).form, microdata)
-    p = np.concatenate([table for _, table in learned(found)])[found.of_person]
+    p = as_table(found)[found.of_person]
     values = found.groups.values.to_list()
     for row, of_twin in zip(p, expected, strict=True):
         assert row.sum() == pytest.approx(1)
         assert row.tolist() == pytest.approx(
             [of_twin.get(value, 0) for value in values], rel=1e-6, abs=1e-9
         )
+
+
+def as_table(hosts):
+    """What is learned of every tuple and value, shape (tuples, values)."""
+    table = np.zeros((len(hosts.codes), len(hosts.groups.values)))
+    for tuples, at, value, p in learned(hosts):
+        table[tuples][at, value] = p
+    return table
 
 
 def people(n, seed, *, told=0.8, ages=500):
@@ -170,7 +178,7 @@ def test_what_it_believes_fits_what_is_published():
     ]  # everybody is alone with the quasi-identifiers, so that all are in one bucket
     microdata = encoded(rows)
     hosts = Hosts.of(published("bucketized", microdata, buckets).form, microdata)
-    p = np.concatenate([table for _, table in learned(hosts)])
+    p = as_table(hosts)
     held = np.zeros((len(hosts.groups), p.shape[1]))
     np.add.at(held, hosts.group, p)
 

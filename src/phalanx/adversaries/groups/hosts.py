@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import original_of
-from phalanx.arrays import Floats, Ints
+from phalanx.arrays import Floats, Ints, different
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -39,9 +39,7 @@ counting is off.
 """
 
 _ENTRIES: Final = 1 << 22
-"""Entries that are held at once, of a table of tuples and sensitive values, and of tuples, their
-groups and the values there.
-"""
+"""Entries that are held at once: of tuples, their groups and the values there."""
 _PAIRS: Final = 1 << 22
 """Pairs of a tuple and a box that are compared at once."""
 _MOST_PAIRS: Final = 1 << 26
@@ -163,29 +161,31 @@ class Hosts:
             * self.groups.cell_count[cell]
         )
 
-    def tables(self, probability: Callable[[slice], Floats]) -> Iterator[tuple[slice, Floats]]:
-        """The probability of every value of every tuple, by that of their entries, some tuples at a
-        time: tables of shape (tuples, values).
+    def probabilities(
+        self, probability: Callable[[slice], Floats]
+    ) -> Iterator[tuple[slice, Ints, Ints, Floats]]:
+        """How probable every value is that a tuple may have, by that of their entries, some tuples
+        at a time: the place of the tuple among these, ascending, the value, ascending for each, and
+        its probability.
 
-        Every row adds up to 1, or to 0 where no group hosts the tuple.
+        Those of a tuple add up to 1; one that no group hosts has none.
         """
         q = 0 if self.groups.values is None else len(self.groups.values)
-        for tuples in self._parts(max(1, _ENTRIES // max(q, 1))):
+        for tuples in self._parts():
             owner, cell = self.entries(tuples)
-            key = (owner - tuples.start) * q + self.groups.cell_value[cell]
-            table = np.bincount(
-                key, weights=probability(tuples), minlength=(tuples.stop - tuples.start) * q
-            ).reshape(-1, q)
-            yield tuples, table / np.where(self.hosted[tuples], table.sum(axis=1), 1)[:, None]
+            pairs, pair = different((owner - tuples.start) * q + self.groups.cell_value[cell])
+            p = np.bincount(pair, weights=probability(tuples), minlength=len(pairs))
+            at, value = np.divmod(pairs, max(q, 1))
+            yield tuples, at, value, p / np.bincount(at, weights=p)[at]
 
-    def _parts(self, most: int) -> Iterator[slice]:
-        """Ranges of tuples, at most so many in each, nor more than are held at once by their
-        entries, but for one that has more by itself.
+    def _parts(self) -> Iterator[slice]:
+        """Ranges of tuples with no more entries than are held at once, but for one that has more by
+        itself.
         """
         before, start = np.append(0, np.cumsum(self.open)), 0
         while start < len(self.codes):
             room = int(np.searchsorted(before, before[start] + _ENTRIES, side="right")) - 1
-            end = max(start + 1, min(start + most, room, len(self.codes)))
+            end = max(start + 1, min(room, len(self.codes)))
             yield slice(start, end)
             start = end
 

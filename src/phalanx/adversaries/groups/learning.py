@@ -37,9 +37,9 @@ is left without any.
 """
 
 
-def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
+def learned(hosts: Hosts) -> Iterator[tuple[slice, Ints, Ints, Floats]]:
     """Each person's probabilities by what can be learned from the release, some tuples at a time,
-    each table of shape (tuples, values).
+    as :meth:`Hosts.probabilities` gives them.
 
     It assumes that, given the sensitive value, a person's quasi-identifiers are independent of each
     other (naive Bayes) and of the group; and it knows that the values published for a group are
@@ -59,7 +59,7 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     """
     owner, _, p = believed(hosts)
     ends = np.searchsorted(owner, np.arange(len(hosts.codes) + 1))
-    return hosts.tables(lambda tuples: p[ends[tuples.start] : ends[tuples.stop]])
+    return hosts.probabilities(lambda tuples: p[ends[tuples.start] : ends[tuples.stop]])
 
 
 def afford(entries: int) -> None:

@@ -17,9 +17,9 @@ from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, pe
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import afford, learned
-from phalanx.adversaries.naming import ROUNDING, are_most
+from phalanx.adversaries.naming import ROUNDING, are_most, named_rightly
 from phalanx.adversaries.showing import Shown, interval, share
-from phalanx.arrays import Floats, Ints, in_order
+from phalanx.arrays import Floats, Ints, in_order, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded
@@ -246,7 +246,7 @@ class Posterior:
             )
             concluded = {
                 name: self._conclude(
-                    hosts, microdata, name, hosts.tables(partial(hosts.law, share=share))
+                    hosts, microdata, name, hosts.probabilities(partial(hosts.law, share=share))
                 )
                 for name, share in shares.items()
             }
@@ -267,7 +267,7 @@ class Posterior:
         hosts: Hosts,
         microdata: Microdata,
         reading: str,
-        parts: Iterator[tuple[slice, Floats]],
+        parts: Iterator[tuple[slice, Ints, Ints, Floats]],
     ) -> Inferred:
         bound = bounded(self.bound, "the bound", 0, 1)
         true = true_values(hosts, microdata)
@@ -276,20 +276,20 @@ class Posterior:
         n = len(order)
         candidates, guess = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         largest, drawn, named = np.zeros(n), np.zeros(n), np.zeros(n)
-        for tuples, p in parts:
+        for tuples, at, value, p in parts:
             who = order[begins[tuples.start] : begins[tuples.stop]]
             local, own = hosts.of_person[who] - tuples.start, true[who]
-            most = p.max(axis=1)
-            first = are_most(p, most[:, None])
-            has_value = own >= 0
-            candidates[who], guess[who], largest[who] = (
-                (p > 0).sum(axis=1)[local],
-                first.argmax(axis=1)[local],
-                most[local],
-            )
-            drawn[who] = np.where(has_value, p[local, own], 0)
-            equal = np.maximum(first.sum(axis=1), 1)
-            named[who] = np.where(has_value, first[local, own], 0) / equal[local]
+            q = int(max(value.max(initial=0), own.max(initial=0))) + 1
+            mine = np.where(own >= 0, places_in(local * q + own, at * q + value), -1)
+            most = np.zeros(tuples.stop - tuples.start)
+            np.maximum.at(most, at, p)
+            first = np.flatnonzero(are_most(p, most[at]))[::-1]
+            guessed = np.zeros(len(most), dtype=np.int64)
+            guessed[at[first]] = value[first]  # of several, the first stays
+            candidates[who] = np.bincount(at[p > 0], minlength=len(most))[local]
+            guess[who], largest[who] = guessed[local], most[local]
+            drawn[who] = np.append(p, 0)[mine]
+            named[who] = named_rightly(at, p, mine, local)
         attacked = hosts.hosted[hosts.of_person]
         above = attacked & (largest > float(bound) + ROUNDING)
         exposed = attacked & (candidates == 1) & (drawn > 0)
