@@ -256,9 +256,21 @@ class Regions:
         """The keys of the constants of a query that are none of the points."""
         constants = [key for test in asked for key in self.line.constants(test)]
         keys = np.array(constants, dtype=self.points.dtype)
+        return set(keys[self._places(keys) < 0].tolist())
+
+    def _places(self, keys: npt.NDArray[Any]) -> Ints:
+        """The place of each key among the points, shape (n,), -1 for one that is none of them; of
+        texts by a dictionary, since to search for thousands compares each with many.
+        """
+        if self.line.kind == "text":
+            return np.array([self._of_text.get(key, -1) for key in keys.tolist()], dtype=np.int64)
         at = np.searchsorted(self.points, keys)
         there = (at < len(self.points)) & (np.append(self.points, keys[:1])[at] == keys)
-        return set(keys[~there].tolist())
+        return np.where(there, at, -1)
+
+    @cached_property
+    def _of_text(self) -> dict[Any, int]:
+        return {key: place for place, key in enumerate(self.points.tolist())}
 
     @property
     def missing(self) -> int:
@@ -271,8 +283,9 @@ class Regions:
         """
         if not len(keys.different):
             return np.ones(len(some), dtype=np.int64)
-        regions = 2 * np.searchsorted(self.points, keys.different) + 1
-        return regions[keys.which[some]].astype(np.int64)
+        all_points = len(keys.different) == len(self.points)
+        places = np.arange(len(self.points)) if all_points else self._places(keys.different)
+        return 2 * places[keys.which[some]] + 1
 
     def mask(self, *tests: Comparison, every: bool = True) -> Bools:
         """Where all of some tests are true, or one of them at least, shape (2K + 2,); looked up
@@ -316,7 +329,7 @@ class Regions:
         if test.kind == "missing":
             return [(self.missing, self.missing + 1)]
         keys = np.array(self.line.constants(test), dtype=self.points.dtype)
-        places = (2 * np.searchsorted(self.points, keys) + 1).tolist()
+        places = (2 * self._places(keys) + 1).tolist()
         if test.kind == "in":
             return [(place, place + 1) for place in sorted(set(places))]
         if test.kind == "prefix":
