@@ -13,6 +13,7 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.frames import check_index
+from phalanx.data.sources.queries import Query
 from phalanx.data.sources.source import ENDINGS, read_source
 from phalanx.data.waves import one_wave
 from phalanx.errors import (
@@ -379,6 +380,8 @@ class Plan:
         ):  # which is read in parts where it is large
             return None, given
         check_index(given, [*schema.columns, self.wave or ""])
+        if self.wave is None and source is None and "://" in str(given):
+            return None, Query(str(given), self.query, schema.drop, schema.texts)
         table = read_source(
             given,
             query=self.query if source is None else None,

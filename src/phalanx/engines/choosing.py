@@ -4,12 +4,14 @@ times the bytes that a method was measured to take for a value. No value has a p
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
 from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
+from phalanx.data.sources.queries import Query
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, path_of, require_extra, shortened
@@ -43,6 +45,57 @@ def bytes_of(limit: str | int) -> int:
     return int(float(written[1]) * unit)
 
 
+def fetch(
+    query: Query,
+    schema: Schema,
+    method: Method,
+    *,
+    engine: Engine | None = None,
+    memory_limit: str | int | None = None,
+    began: Began | None = None,
+    place: Path,
+) -> Any:
+    """The rows of a query: in memory where they are published whole, else on the disk, which is
+    known when so many came that the estimate is above the memory.
+
+    Parameters
+    ----------
+    query : Query
+        The query.
+    schema, method, engine, memory_limit, began
+        As for ``divide``.
+    place : Path
+        A folder on the disk that has room for the rows; nothing appears in it.
+
+    Returns
+    -------
+    pl.DataFrame | Batches
+        What ``divide`` takes.
+
+    Raises
+    ------
+    SourceError
+        As ``read_source``.
+    MethodError
+        Where the plan wants parts, and the method does not publish in parts.
+    """
+    engine = "out-of-core" if engine is None and began == "out-of-core" else engine
+    refusal = _whole(method, schema, began)
+    if refusal and engine == "out-of-core":
+        raise MethodError(
+            f"{refusal}, and engine = 'out-of-core' divides it; leave the engine out."
+        )
+    if refusal or engine not in (None, "out-of-core"):
+        return query.whole()
+    room, each = _room(memory_limit), _bytes_per_value(method)
+
+    def fits(rows: int, names: Sequence[str]) -> bool:
+        columns = len([name for name in names if name not in schema.drop])
+        return engine is None and rows * columns * each <= room
+
+    return query.fetch(fits, place)
+
+
 def divide(
     table: Any,
     schema: Schema,
@@ -59,7 +112,7 @@ def divide(
     Parameters
     ----------
     table : Any
-        What ``read_source`` takes.
+        What ``read_source`` takes, or what ``fetch`` gives.
     schema : Schema
         The role of each column.
     method : Method
@@ -101,25 +154,23 @@ def divide(
             "[publish] spark_master says where Spark runs, and the engine is another; set engine ="
             " 'spark', or leave it out."
         )
-    room = memory_left()
-    if memory_limit is not None:
-        room = min(room, max(0, bytes_of(memory_limit) - memory_held()))
+    room, each = _room(memory_limit), _bytes_per_value(method)
     if engine == "local":
         return None
-    each = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
-    batches = Batches.of(table, drop=schema.drop)
+    laid = isinstance(table, Batches)  # as the estimate was above the memory
+    batches = table if laid else Batches.of(table, drop=schema.drop)
     if batches is None:
         if engine is None:
             return None
         check_parquet(table)
         raise PlanError(
-            "[publish] engine = 'out-of-core' reads a whole Parquet file; give one as the source,"
-            " or leave the engine out."
+            "[publish] engine = 'out-of-core' reads a whole Parquet file or a query; give one as the"
+            " source, or leave the engine out."
         )
     columns = len([name for name in batches.names if name not in schema.drop])
     rows = batches.rows
     needed = rows * columns * each
-    if engine is None and needed <= room:
+    if engine is None and needed <= room and not laid:
         return None
     if refusal := _whole(method, schema, began):
         if needed <= room:
@@ -165,12 +216,25 @@ def _on_spark(
         if not Path(table).exists():
             raise SourceError(f"there is no file {shortened(str(table))!r}; check the source.")
     room = _OF_A_WORKER if memory_limit is None else bytes_of(memory_limit)
-    each = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
+    each = _bytes_per_value(method)
     columns = len([role for role in schema.roles.values() if role != "drop"])
     most = int(room * Divided.share) // (columns * each)
     if most < _LEAST_ROWS:
         raise MethodError(_too_little(room, columns))
     return OnSpark(table, schema, most, master)
+
+
+def _room(memory_limit: str | int | None) -> int:
+    """Bytes that may be taken."""
+    room = memory_left()
+    if memory_limit is not None:
+        room = min(room, max(0, bytes_of(memory_limit) - memory_held()))
+    return room
+
+
+def _bytes_per_value(method: Method) -> int:
+    each: int = getattr(method, "bytes_per_value", _BYTES_PER_VALUE)
+    return each
 
 
 def _too_little(room: int, columns: int) -> str:

@@ -17,8 +17,9 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
+from phalanx.data.sources.queries import Query
 from phalanx.data.waves import refuse_twice
-from phalanx.engines.choosing import Began, Engine, divide
+from phalanx.engines.choosing import Began, Engine, divide, fetch
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import (
@@ -247,6 +248,7 @@ class Series:
         """
         began = time.perf_counter()
         check_progress(progress)
+        table = self._fetched(table)
         read = [self._read(table, registry)]
         listed = (
             None if registry is None else read_registry(registry, self._is.schema, self._is.method)
@@ -396,6 +398,23 @@ class Series:
             raise LedgerError(f"series {self.name!r} has no release yet; publish one.")
         return entries
 
+    def _fetched(self, table: Any) -> Any:
+        """The table, where it is a query its rows."""
+        if not isinstance(table, Query):
+            return table
+        made = self._is
+        with writing(made.to):
+            staging.check_room(made.to)
+        return fetch(
+            table,
+            made.schema,
+            made.method,
+            engine=made.engine,
+            memory_limit=made.memory_limit,
+            began=self._began() if made.method.needs_persons else None,
+            place=staging.above(made.to),
+        )
+
     def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""
         made = self._is
@@ -461,7 +480,7 @@ class Series:
         """
         began = time.perf_counter()
         check_progress(progress)
-        frame = self._read(table, registry)
+        frame = self._read(self._fetched(table), registry)
         listed = (
             None if registry is None else read_registry(registry, self._is.schema, self._is.method)
         )

@@ -88,11 +88,16 @@ def check_room(to: Path) -> None:
     """OSError, as :func:`make_room` and what follows it give it, where no folder can be there, or
     none that may be written to; nothing is made.
     """
-    above = next(path for path in (to, *to.absolute().parents) if path.exists())
-    if not above.is_dir():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), above)
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), above)
+    there = above(to)
+    if not there.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), there)
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), there)
+
+
+def above(to: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    return next(path for path in (to, *to.absolute().parents) if path.exists())
 
 
 def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:

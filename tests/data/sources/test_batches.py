@@ -16,7 +16,7 @@ from phalanx.errors import SourceError
 @pytest.mark.parametrize("at_once", [1, 2, 100])
 def test_a_parquet_file_in_pieces_is_the_same_table(tmp_path, monkeypatch, at_once):
     """Of all types, also of categories; and of some columns in another order."""
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
     frame = pl.DataFrame(
         {
             "a": [1, 2, None, 4, 5],
@@ -56,7 +56,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch, change,
     in which order: before a further reading gives any, and at the end of one. A file of the same
     time and of another size is another one, too.
     """
-    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    monkeypatch.setattr(module, "AT_ONCE", 2)
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"a": [1, 2, 3, 4, 5]})
     frame.write_parquet(path)
@@ -77,7 +77,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch, change,
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 10, 11])
 def test_a_sample_is_at_equal_distances(tmp_path, monkeypatch, at_once, most):
     """In whatever pieces the file is read, and whatever types it has."""
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
     frame = pl.DataFrame(
         {"a": range(10), "b": [f"a text of more than twelve letters {i % 3}" for i in range(10)]}
     ).with_columns(

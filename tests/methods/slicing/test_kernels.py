@@ -327,16 +327,16 @@ def test_the_local_check_knows_every_rule(
 @pytest.mark.parametrize(
     ("more", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
 )
-@pytest.mark.parametrize("qs", [1, 2, 3])
+@pytest.mark.parametrize("qs", [1, 3])
 def test_it_does_where_a_bucket_has_few_of_many_cells(
     more: Any, meaning: Any, relaxed: Relaxed, qs: int
 ) -> None:
     """The same of a table with nearly as many values as rows, of which a bucket looks at its own
     alone.
     """
-    table, rng = generated(qs, 160), np.random.default_rng(qs)
-    sensitive = rng.integers(0, 140, 160).tolist()
-    beside = numbered(rng.integers(0, qs, 160).tolist())
+    table, rng = generated(qs, 120), np.random.default_rng(qs)
+    sensitive = rng.integers(0, 110, 120).tolist()
+    beside = numbered(rng.integers(0, qs, 120).tolist())
     values = [(value[0], q) for value, q in zip(table.values, beside, strict=True)]
     check_local(more, meaning, relaxed, Table(table.rows, table.places, values, sensitive), 2)
 

@@ -23,7 +23,7 @@ from phalanx.data.sources.reading import (
 from phalanx.data.sources.source import check_there, read_source
 from phalanx.errors import SourceError
 
-_AT_ONCE: Final = 1 << 17
+AT_ONCE: Final = 1 << 17
 """So many rows are read at a time."""
 _LOOKED_AT: Final = 3
 """So many times a table's memory is taken while its columns are looked at."""
@@ -100,7 +100,7 @@ class Batches:
         whole = malformed(self.path, "Parquet")
         with refusing(whole):
             file = pq.ParquetFile(self.path, pre_buffer=False)
-            batches = file.iter_batches(_AT_ONCE, columns=list(columns), use_threads=False)
+            batches = file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False)
         with file:
             self._check_unchanged()
             while True:

@@ -2,8 +2,8 @@
 """SQL databases as sources, through ADBC: SQLite files and PostgreSQL, opened to read only."""
 
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -28,10 +28,19 @@ _HEAP: Final = 1 << 29
 
 def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
     """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or
-    refuses the query.
+    refuses the query, or where they take more than half of the memory that is left.
 
     Of SQLite, where a column's type follows its rows, the columns in ``text`` are read as text, so
     that no row decides how another one's value is written.
+    """
+    with rows_of_query(url, query, text) as reader:
+        return within_memory(reader)
+
+
+@contextmanager
+def rows_of_query(url: str, query: str | None, text: Collection[str] = ()) -> Iterator["Rows"]:
+    """The same rows some at a time, while the database is open; SourceError for a value that is too
+    long, too.
     """
     scheme = url.split("://", 1)[0]
     if scheme not in ("sqlite", "postgresql", "postgres"):
@@ -43,9 +52,14 @@ def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
         raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
     if scheme == "sqlite":
         connect, batches = _sqlite(url), {"adbc.sqlite.query.batch_rows": "1048576"}
-        with _nothing_left(sqlite_path(url)):
-            return _fetch(connect, query, scheme, batches, text)
-    return _fetch(_postgresql(url), query, scheme, {}, text)
+        with (
+            _nothing_left(sqlite_path(url)),
+            _opened(connect, query, scheme, batches, text) as rows,
+        ):
+            yield rows
+        return
+    with _opened(_postgresql(url), query, scheme, {}, text) as rows:
+        yield rows
 
 
 def sqlite_path(url: str) -> Path:
@@ -107,11 +121,44 @@ def _postgresql(url: str) -> Any:
     return lambda: postgresql.connect(url)
 
 
-def _fetch(
+class Rows:
+    """Some rows after the other, of one schema, as PyArrow gives them."""
+
+    def __init__(self, reader: Any, refused: Callable[[Exception], SourceError]) -> None:
+        self.schema = reader.schema
+        self._reader, self._refused = reader, refused
+
+    def __iter__(self) -> Iterator[Any]:
+        """Go on; SourceError for a value that is too long, and where the database fails."""
+        import adbc_driver_manager as adbc
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        while True:
+            try:
+                batch = next(self._reader, None)
+            except (adbc.Error, pa.ArrowException, OSError) as refused:
+                raise self._refused(refused) from None
+            if batch is None:
+                return
+            for name, values in zip(batch.schema.names, batch.columns, strict=True):
+                if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
+                    check_value(name, pc.max(pc.binary_length(values)).as_py() or 0)
+            yield batch
+
+
+@contextmanager
+def _opened(
     connect: Any, query: str, scheme: str, options: dict[str, str], text: Collection[str]
-) -> Any:
+) -> Iterator[Rows]:
     import adbc_driver_manager as adbc
     import pyarrow as pa
+
+    def refusal(refused: Exception) -> SourceError:
+        return SourceError(
+            f"the {scheme} database refuses the query of the source{_hint(str(refused))}; try the query in the"
+            " database's own shell, with one type per column."
+        )
 
     try:
         connection = connect()
@@ -120,8 +167,10 @@ def _fetch(
             f"the {scheme} database of the source cannot be opened; check its url and whether it"
             " is up."
         ) from None
-    try:
-        with connection, connection.cursor() as cursor:
+    with ExitStack() as opened:
+        try:
+            opened.enter_context(connection)
+            cursor = opened.enter_context(connection.cursor())
             if scheme != "sqlite":
                 cursor.execute("SET TRANSACTION READ ONLY")
             if options:
@@ -131,34 +180,28 @@ def _fetch(
                 cursor.execute(f"EXPLAIN SELECT * FROM {_inner(query)}")  # noqa: S608 - explained only: what is no SELECT may make files
                 query = _with_text(cursor, query, text) if text else query
             cursor.execute(query)
-            return _within_memory(cursor.fetch_record_batch())
-    except (adbc.Error, pa.ArrowException, OSError) as refused:
-        raise SourceError(
-            f"the {scheme} database refuses the query of the source{_hint(str(refused))}; try the query in the"
-            " database's own shell, with one type per column."
-        ) from None
+            rows = Rows(cursor.fetch_record_batch(), refusal)
+        except (adbc.Error, pa.ArrowException, OSError) as refused:
+            raise refusal(refused) from None
+        yield rows
 
 
-def _within_memory(reader: Any) -> Any:
-    """The rows that are read, as a table; SourceError before they take more than half of the memory
-    that is left, and for a value that is too long.
+def within_memory(rows: Rows) -> Any:
+    """All rows, as a table; SourceError before they take more than half of the memory that is
+    left.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     batches, room = [], memory_left() // 2
-    for batch in reader:
+    for batch in rows:
         room -= batch.nbytes
         if room < 0:
             raise SourceError(
                 "the query gives more rows than there is memory for; ask for fewer, or read it on a"
                 " larger machine."
             )
-        for name, values in zip(batch.schema.names, batch.columns, strict=True):
-            if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
-                check_value(name, pc.max(pc.binary_length(values)).as_py() or 0)
         batches.append(batch)
-    return pa.Table.from_batches(batches, schema=reader.schema)
+    return pa.Table.from_batches(batches, schema=rows.schema)
 
 
 def _hint(message: str) -> str:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a query are the same in memory and on the disk, where they are too many."""
+
+import sqlite3
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from phalanx.data.sources import queries
+from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.queries import Query
+from phalanx.data.sources.source import read_source
+from phalanx.errors import SourceError
+
+SQL = "select * from people order by id"
+
+
+@pytest.fixture
+def url(tmp_path):
+    """Eleven persons, of whom some lack a value."""
+    connection = sqlite3.connect(tmp_path / "d.db")
+    connection.execute("create table people (id integer, zip text, height real)")
+    connection.executemany(
+        "insert into people values (?, ?, ?)",
+        [(i, f"0{i}" if i % 3 else None, i / 4 if i % 4 else None) for i in range(11)],
+    )
+    connection.commit()
+    connection.close()
+    return f"sqlite:///{tmp_path}/d.db"
+
+
+def test_rows_that_fit_are_in_memory(url, tmp_path):
+    """They are what a source gives that is read whole, and it is asked for each batch whether they
+    fit.
+    """
+    asked = []
+    frame = Query(url, SQL).fetch(lambda *some: asked.append(some) or True, tmp_path)
+    assert frame.equals(read_source(url, query=SQL))
+    assert frame.equals(Query(url, SQL).whole())
+    assert asked == [(11, ["id", "zip", "height"])]
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 100])
+def test_rows_that_do_not_fit_are_on_the_disk(url, tmp_path, monkeypatch, at_once):
+    """The same rows, as often as they are asked for, two readings at once and some columns alone;
+    no file has a name meanwhile.
+    """
+    monkeypatch.setattr(queries, "AT_ONCE", at_once)
+    expected = read_source(url, query=SQL)
+    before = sorted(tmp_path.iterdir())
+    laid = Query(url, SQL).fetch(lambda *_: False, tmp_path)
+    assert isinstance(laid, Batches)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (laid.rows, laid.names) == (11, ["id", "zip", "height"])
+    for one, other in zip(laid.each(laid.names), laid.each(["zip"]), strict=True):
+        assert one.select("zip").equals(other)
+        assert one.height <= at_once
+    assert pl.concat(laid.each(laid.names)).equals(expected)
+    assert pl.DataFrame(pa.table(laid)).equals(expected)
+    assert laid.sample(3).equals(expected.gather_every(4))
+
+
+def test_rows_are_laid_down_from_the_first_on(url, tmp_path, monkeypatch):
+    """Where some fitted, and more did not."""
+    whole = read_source(url, query=SQL).to_arrow()
+
+    class InTwo:
+        schema = whole.schema
+
+        def __iter__(self):
+            yield from whole.to_batches(max_chunksize=4)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            """Nothing is open."""
+
+    monkeypatch.setattr(queries, "rows_of_query", lambda *_: InTwo())
+    laid = Query(url, SQL).fetch(lambda rows, _: rows < 8, tmp_path)
+    assert pl.concat(laid.each(laid.names)).equals(pl.DataFrame(whole))
+
+
+def test_no_file_is_left_where_the_disk_is_full(url, tmp_path, monkeypatch):
+    """What goes wrong while rows are laid down is no word of the database."""
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OSError, match="No space left"):
+        Query(url, SQL).fetch(lambda *_: False, tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_query_that_fails_is_refused(url, tmp_path):
+    """In memory and on the disk, by the same sentence; a table that is not there is named."""
+    for fits in (True, False):
+        with pytest.raises(SourceError, match="no such table"):
+            Query(url, "select * from persons").fetch(lambda *_, fits=fits: fits, tmp_path)
