@@ -104,7 +104,7 @@ def test_a_sample_is_spent_of_a_table_that_the_memory_does_not_hold(
     """It is drawn some rows at a time, and is known again by who reads the table whole."""
     with monkeypatch.context() as patch:
         patch.setattr(batches, "memory_left", lambda: 100)
-        patch.setattr(batches, "_AT_ONCE", 7)
+        patch.setattr(batches, "AT_ONCE", 7)
         patch.setattr(Plan, "table", lambda _: pytest.fail("the table was read whole"))
         drawn = on(tmp_path, sample="1/3")
     rest = pl.read_parquet(drawn.source)
