@@ -13,9 +13,9 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.queries import Query
 from phalanx.data.sources.source import ENDINGS, read_source
 from phalanx.data.waves import one_wave
+from phalanx.engines.fetched import Query
 from phalanx.errors import (
     PhalanxError,
     PlanError,

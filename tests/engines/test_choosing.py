@@ -103,7 +103,7 @@ def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, 
     ("name", "told"),
     [
         ("u.parquet", "there is no file .*; did you mean 't.parquet'"),
-        ("folder.parquet", "is a folder; name a file in it"),
+        ("folder.parquet", "is a folder without a Parquet file"),
         ("empty.parquet", "is not a whole Parquet file"),
         ("part.parquet", "is not a whole Parquet file"),
         ("blank.parquet", "has a column without a name; name it"),
@@ -125,7 +125,7 @@ def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, t
 
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
     """A frame, a memory of nothing, and values that are not applicable."""
-    with pytest.raises(PlanError, match="reads a whole Parquet file"):
+    with pytest.raises(PlanError, match="reads Parquet files or a query"):
         divide(pl.DataFrame({"a": [1]}), SCHEMA, Mondrian(k=2), engine="out-of-core")
     left(monkeypatch, 1_000)
     with pytest.raises(MethodError, match="too little for parts of 2,000 rows"):

@@ -116,7 +116,7 @@ def test_what_no_memory_holds_is_refused_before_it_is_read(
     path = released("generalized")
     with monkeypatch.context() as patch:
         patch.setattr(folder, "memory_left", lambda: 300_000)
-        with pytest.raises(ReleaseError, match=r"GB of memory or more as a whole, and 0\.0 GB"):
+        with pytest.raises(ReleaseError, match=r"GB of memory or more, and 0\.0 GB"):
             _ = px.Release.read(path).table
         assert px.Release.read(path).estimate("count(*)").figures[0].low == 6_000
     monkeypatch.setattr(answering, "memory_left", lambda: 100_000)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
 from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
-from phalanx.data.sources.queries import Query
+from phalanx.engines.fetched import Query
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, path_of, require_extra, shortened
@@ -49,10 +49,10 @@ def fetch(
     query: Query,
     schema: Schema,
     method: Method,
-    *,
     engine: Engine | None = None,
     memory_limit: str | int | None = None,
     began: Began | None = None,
+    *,
     place: Path,
 ) -> Any:
     """The rows of a query: in memory where they are published whole, else on the disk, which is
@@ -100,11 +100,11 @@ def divide(
     table: Any,
     schema: Schema,
     method: Method,
-    *,
     engine: Engine | None = None,
     memory_limit: str | int | None = None,
-    spark_master: str | None = None,
     began: Began | None = None,
+    *,
+    spark_master: str | None = None,
 ) -> Divided | OnSpark | None:
     """The table in parts of which each fits the memory, where the plan says so, or where the
     estimate does; on Spark where the plan says that; None where it is published whole.
@@ -122,10 +122,10 @@ def divide(
     memory_limit : str | int, optional
         What the whole process may take, as ``4 GiB`` or in bytes; what the machine, its container
         and the limits of the process leave if not given. On Spark what each worker may take.
-    spark_master : str, optional
-        Where Spark runs.
     began : Began, optional
         How the first release was published of a series that follows persons, for so it goes on.
+    spark_master : str, optional
+        Where Spark runs.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def divide(
             return None
         check_parquet(table)
         raise PlanError(
-            "[publish] engine = 'out-of-core' reads a whole Parquet file or a query; give one as the"
+            "[publish] engine = 'out-of-core' reads Parquet files or a query; give them as the"
             " source, or leave the engine out."
         )
     columns = len([name for name in batches.names if name not in schema.drop])

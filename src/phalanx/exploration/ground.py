@@ -223,12 +223,18 @@ def _part(pieces: Iterable[pl.DataFrame], share: Fraction, taken: BinaryIO, rest
             ]
             writers = writers or [
                 open_writers.enter_context(
-                    ParquetWriter(file, part.schema, compression="zstd", write_statistics=False)
+                    ParquetWriter(
+                        file,
+                        part.schema,
+                        compression="zstd",
+                        use_dictionary=False,
+                        write_statistics=False,
+                    )
                 )
                 for file, part in zip((taken, rest), parts, strict=True)
             ]
             for writer, part in zip(writers, parts, strict=True):
-                writer.write_table(part)
+                writer.write(part)
 
 
 def digest(tables: Sequence[pl.DataFrame]) -> str:

@@ -393,9 +393,8 @@ def _check_parts_fit(path: Path, manifest: Manifest) -> None:
             needed += bytes_needed(pq.read_metadata(path / file.name))
     if needed > (room := memory_left()):
         raise ReleaseError(
-            f"{path} needs {needed / 1e9:.1f} GB of memory or more as a whole, and"
-            f" {room / 1e9:.1f} GB are left; 'phalanx estimate', and 'phalanx verify' without an"
-            " original table, read its parts one after the other, all else needs a larger machine."
+            f"{path} takes {needed / 1e9:.1f} GB of memory or more, and {room / 1e9:.1f} GB are left;"
+            " 'phalanx estimate', and 'phalanx verify' without an original, read it part by part."
         )
 
 

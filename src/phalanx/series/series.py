@@ -17,9 +17,9 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
-from phalanx.data.sources.queries import Query
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide, fetch
+from phalanx.engines.fetched import Query
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import (
@@ -248,7 +248,6 @@ class Series:
         """
         began = time.perf_counter()
         check_progress(progress)
-        table = self._fetched(table)
         read = [self._read(table, registry)]
         listed = (
             None if registry is None else read_registry(registry, self._is.schema, self._is.method)
@@ -398,35 +397,15 @@ class Series:
             raise LedgerError(f"series {self.name!r} has no release yet; publish one.")
         return entries
 
-    def _fetched(self, table: Any) -> Any:
-        """The table, where it is a query its rows."""
-        if not isinstance(table, Query):
-            return table
-        made = self._is
-        with writing(made.to):
-            staging.check_room(made.to)
-        return fetch(
-            table,
-            made.schema,
-            made.method,
-            engine=made.engine,
-            memory_limit=made.memory_limit,
-            began=self._began() if made.method.needs_persons else None,
-            place=staging.above(made.to),
-        )
-
     def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""
         made = self._is
-        divided = divide(
-            table,
-            made.schema,
-            made.method,
-            engine=made.engine,
-            memory_limit=made.memory_limit,
-            spark_master=made.spark_master,
-            began=self._began() if made.method.needs_persons else None,
-        )
+        began = self._began() if made.method.needs_persons else None
+        wanted = made.schema, made.method, made.engine, made.memory_limit, began
+        if isinstance(table, Query):
+            with writing(made.to):
+                table = fetch(table, *wanted, place=staging.above(made.to))
+        divided = divide(table, *wanted, spark_master=made.spark_master)
         if divided is None:
             return read_table(table, made.schema)
         here = not isinstance(divided, OnSpark)
@@ -480,7 +459,7 @@ class Series:
         """
         began = time.perf_counter()
         check_progress(progress)
-        frame = self._read(self._fetched(table), registry)
+        frame = self._read(table, registry)
         listed = (
             None if registry is None else read_registry(registry, self._is.schema, self._is.method)
         )

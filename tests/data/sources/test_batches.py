@@ -84,7 +84,7 @@ def test_a_sample_is_at_equal_distances(tmp_path, monkeypatch, at_once, most):
         c=pl.date(2020, 1, 1) + pl.duration(days="a"), d=pl.col("b").cast(pl.Categorical)
     )
     frame.write_parquet(tmp_path / "t.parquet")
-    sample = Batches.of(tmp_path / "t.parquet").sample(most)
+    sample = Batches.of(tmp_path / "t.parquet").evenly(most)
     step = -(-10 // most)
     assert sample.equals(read_source(tmp_path / "t.parquet").gather_every(step))
     assert 1 <= sample.height <= most

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Parquet file that is read some rows at a time, as often as is asked, and never whole."""
+"""A Parquet file, or a folder of some, that is read some rows at a time, as often as is asked, and
+never whole.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from phalanx.data.names import check_named, check_names
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.parquet_folders import check_alike, files_of, meta_of
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
@@ -32,21 +35,23 @@ _SAMPLE: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Batches:
-    """The rows of a file, some at a time, with the names and types that ``read_source`` gives them.
+    """The rows of a file, or of the files of a folder, some at a time, with the names and types that
+    ``read_source`` gives them.
 
-    ``names``: the columns; ``rows``: how many rows there are, as its footer says.
+    ``names``: the columns; ``rows``: how many rows there are, as footers say.
     """
 
     path: Path
     names: Sequence[str]
     rows: int
     _drop: Collection[str] | None = ()
-    _state: tuple[int, int] | None = None
-    """Of the file, as it was when its footer was read."""
+    _state: "_State" = ()
+    """Of the files, as they were when their footers were read."""
 
     @classmethod
     def of(cls, source: Any, *, drop: Collection[str] | None = ()) -> "Batches | None":
-        """The rows of a source; None where it is no Parquet file, or not a whole one.
+        """The rows of a source; None where it is no Parquet file or folder of some, or not a whole
+        one.
 
         Parameters
         ----------
@@ -60,10 +65,10 @@ class Batches:
         Batches | None
             The rows, of which none is read yet.
         """
-        if not is_parquet(source) or not Path(source).is_file():
+        if not is_parquet(source) or not Path(source).exists():
             return None
-        state = _state_of(Path(source))
         try:
+            state = _state_of(Path(source))
             names, rows = _head(Path(source))
         except SourceError:  # which is said by what reads it whole
             return None
@@ -71,10 +76,8 @@ class Batches:
 
     def fits(self) -> bool:
         """Whether the memory holds the whole table, and what it takes to look at its columns."""
-        import pyarrow.parquet as pq
-
-        with refusing(malformed(self.path, "Parquet")):
-            return bytes_needed(pq.read_metadata(self.path)) * _LOOKED_AT <= memory_left()
+        needed = sum(bytes_needed(meta_of(file)) for file in files_of(self.path))
+        return needed * _LOOKED_AT <= memory_left()
 
     def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows in their order, some at a time.
@@ -95,11 +98,16 @@ class Batches:
             Where the file is malformed, or was written since the first reading began: rows of two
             tables would be taken for those of one.
         """
+        for file in files_of(self.path):
+            yield from self._of_file(file, columns)
+
+    def _of_file(self, path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Those of one file."""
         import pyarrow.parquet as pq
 
-        whole = malformed(self.path, "Parquet")
+        whole = malformed(path, "Parquet")
         with refusing(whole):
-            file = pq.ParquetFile(self.path, pre_buffer=False)
+            file = pq.ParquetFile(path, pre_buffer=False)
             batches = file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False)
         with file:
             self._check_unchanged()
@@ -109,12 +117,13 @@ class Batches:
                     if batch is None:
                         self._check_unchanged()
                         return
-                    check_size(self.path, 0, batch.nbytes)
+                    check_size(path, 0, batch.nbytes)
                     frame = pl.DataFrame(pl.from_arrow(batch))
                 check_values(frame)
-                yield to_polars(frame, drop=self._drop)
+                wanted = [name for name in self.names if name in columns]
+                yield to_polars(frame.select(wanted), drop=self._drop)
 
-    def sample(self, most: int) -> pl.DataFrame:
+    def evenly(self, most: int) -> pl.DataFrame:
         """At most so many of the rows, at equal distances from the first one on.
 
         Parameters
@@ -143,8 +152,8 @@ class Batches:
         """SourceError where the file is not as it was."""
         if _state_of(self.path) != self._state:
             raise SourceError(
-                f"the file {self.path.name!r} changed while it was read; publish when nothing writes"
-                " to it any more."
+                f"{self.path.name!r} changed while it was read; publish when nothing writes to it any"
+                " more."
             )
 
 
@@ -171,47 +180,52 @@ def read_or_sample(
     """
     batches = Batches.of(source, drop=None) if query is None else None
     if batches is not None and not batches.fits():
-        return batches.sample(_SAMPLE), batches.rows
+        return batches.evenly(_SAMPLE), batches.rows
     frame = read_source(source, query=query, drop=None, dialect=dialect)
     return frame, frame.height
 
 
 def is_parquet(source: Any) -> bool:
-    """Whether a source is the path of a Parquet file, by its name."""
+    """Whether a source is the path of a Parquet file, by its name, or of a folder."""
     return (
         isinstance(source, str | Path)
         and "://" not in str(source)
-        and Path(source).suffix.lower() in PARQUET
+        and (Path(source).suffix.lower() in PARQUET or Path(source).is_dir())
     )
 
 
 def check_parquet(source: Any) -> None:
-    """SourceError where the path of a Parquet file leads to none, or to one that is not whole."""
+    """SourceError where the path of Parquet files leads to none, or to one that is not whole."""
     if is_parquet(source):
         check_there(Path(source))
         _head(Path(source))
 
 
-def _state_of(path: Path) -> tuple[int, int] | None:
-    """Its size, and when it was written; None where it is not there."""
+_State = tuple[tuple[str, int, int], ...]
+"""Of each file its name, its size, and when it was written."""
+
+
+def _state_of(path: Path) -> _State:
+    """Of the files that are there."""
     try:
-        of_file = path.stat()
+        states = [(file.name, file.stat()) for file in files_of(path)]
     except OSError:
-        return None
-    return of_file.st_size, of_file.st_mtime_ns
+        return ()
+    return tuple((name, of_file.st_size, of_file.st_mtime_ns) for name, of_file in states)
 
 
 def _head(path: Path) -> tuple[list[str], int]:
-    """The columns and how many rows there are, as the footer says."""
-    import pyarrow.parquet as pq
-
-    whole = malformed(path, "Parquet")
-    with refusing(whole):
-        meta = pq.read_metadata(path)
-        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
-        if meta.num_rows < 0 or meta.num_rows != sum(group.num_rows for group in groups):
-            raise whole
-        names = list(meta.schema.to_arrow_schema().names)
-        check_names(names, SourceError)
-        check_named(names, SourceError)
-        return names, meta.num_rows
+    """The columns and how many rows there are, as the footers say."""
+    files = files_of(path)
+    metas = [meta_of(file) for file in files]
+    for file, meta in zip(files, metas, strict=True):
+        whole = malformed(file, "Parquet")
+        with refusing(whole):
+            groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+            if meta.num_rows < 0 or meta.num_rows != sum(group.num_rows for group in groups):
+                raise whole
+            names = list(meta.schema.to_arrow_schema().names)
+            check_names(names, SourceError)
+            check_named(names, SourceError)
+    check_alike(files, metas)
+    return list(metas[0].schema.to_arrow_schema().names), sum(meta.num_rows for meta in metas)

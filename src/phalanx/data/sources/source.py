@@ -13,6 +13,7 @@ from phalanx.data.sources.coded_files import KINDS, read_coded
 from phalanx.data.sources.csv_files import dialect_of, read_csv
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.parquet_folders import files_of, read_folder
 from phalanx.data.sources.reading import PARQUET, check_values, read_arrow, read_parquet
 from phalanx.data.sources.workbooks import read_workbook
 from phalanx.errors import SourceError, did_you_mean, kind_of, path_of
@@ -33,7 +34,7 @@ def read_source(
     dialect: Dialect | None = None,
 ) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet, Arrow/Feather, Excel, SPSS, Stata or
-    SAS file, the rows of a query, or a table in memory.
+    SAS file, a folder of Parquet files, the rows of a query, or a table in memory.
 
     Types of a CSV, a workbook, and of SQLite, follow all of its rows (see
     ``phalanx.data.sources.csv_files``); an empty field is missing. Codes of SPSS, Stata and SAS are
@@ -116,7 +117,7 @@ def csv_dialect(source: str | Path) -> Dialect:
     SourceError
         As for ``read_source``.
     """
-    if "://" in str(source) or not _is_csv(path := Path(source)):
+    if "://" in str(source) or not _is_csv(path := Path(source)) or path.is_dir():
         return Dialect()
     check_there(path)
     return dialect_of(path, packed=_is_packed(path))
@@ -131,6 +132,8 @@ def _is_csv(path: Path) -> bool:
 
 
 def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None) -> pl.DataFrame:
+    if path.is_dir():
+        return read_folder(path)
     check_there(path)
     ending = path.suffix.lower()
     if _is_csv(path):
@@ -150,11 +153,14 @@ def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None
 
 
 def check_there(path: Path) -> None:
-    """SourceError where no file is there, with the name that may have been meant."""
+    """SourceError where no file is there, with the name that may have been meant, or a folder that
+    is no table.
+    """
     if path.is_file():
         return
     if path.is_dir():
-        raise SourceError(f"the source {str(path)!r} is a folder; name a file in it.")
+        files_of(path)
+        return
     try:
         siblings = [p.name for p in path.parent.iterdir() if p.is_file()]
     except OSError:

@@ -7,10 +7,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from phalanx.data.sources import queries
 from phalanx.data.sources.batches import Batches
-from phalanx.data.sources.queries import Query
 from phalanx.data.sources.source import read_source
+from phalanx.engines import fetched
+from phalanx.engines.fetched import Query
 from phalanx.errors import SourceError
 
 SQL = "select * from people order by id"
@@ -38,6 +38,7 @@ def test_rows_that_fit_are_in_memory(url, tmp_path):
     frame = Query(url, SQL).fetch(lambda *some: asked.append(some) or True, tmp_path)
     assert frame.equals(read_source(url, query=SQL))
     assert frame.equals(Query(url, SQL).whole())
+    assert frame.equals(pl.DataFrame(pa.table(Query(url, SQL))))
     assert asked == [(11, ["id", "zip", "height"])]
 
 
@@ -46,7 +47,7 @@ def test_rows_that_do_not_fit_are_on_the_disk(url, tmp_path, monkeypatch, at_onc
     """The same rows, as often as they are asked for, two readings at once and some columns alone;
     no file has a name meanwhile.
     """
-    monkeypatch.setattr(queries, "AT_ONCE", at_once)
+    monkeypatch.setattr(fetched, "AT_ONCE", at_once)
     expected = read_source(url, query=SQL)
     before = sorted(tmp_path.iterdir())
     laid = Query(url, SQL).fetch(lambda *_: False, tmp_path)
@@ -57,8 +58,7 @@ def test_rows_that_do_not_fit_are_on_the_disk(url, tmp_path, monkeypatch, at_onc
         assert one.select("zip").equals(other)
         assert one.height <= at_once
     assert pl.concat(laid.each(laid.names)).equals(expected)
-    assert pl.DataFrame(pa.table(laid)).equals(expected)
-    assert laid.sample(3).equals(expected.gather_every(4))
+    assert laid.evenly(3).equals(expected.gather_every(4))
 
 
 def test_rows_are_laid_down_from_the_first_on(url, tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_rows_are_laid_down_from_the_first_on(url, tmp_path, monkeypatch):
         def __exit__(self, *_):
             """Nothing is open."""
 
-    monkeypatch.setattr(queries, "rows_of_query", lambda *_: InTwo())
+    monkeypatch.setattr(fetched, "rows_of_query", lambda *_: InTwo())
     laid = Query(url, SQL).fetch(lambda rows, _: rows < 8, tmp_path)
     assert pl.concat(laid.each(laid.names)).equals(pl.DataFrame(whole))
 

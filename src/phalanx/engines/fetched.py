@@ -36,6 +36,10 @@ class Query:
         with rows_of_query(self.url, self.sql, self.text) as reader:
             return to_polars(within_memory(reader), drop=self.drop)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same, asked for anew, for what takes a table."""
+        return self.whole().to_arrow().__arrow_c_stream__(requested_schema)
+
     def fetch(self, fits: Callable[[int, Sequence[str]], bool], place: Path) -> Any:
         """Its rows.
 
@@ -101,13 +105,6 @@ class _OnDisk(Batches):
         file = pq.ParquetFile(self.file, pre_buffer=False)
         for batch in file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False):
             yield pl.DataFrame(pl.from_arrow(batch))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """All rows, for what takes a table whole."""
-        import pyarrow as pa
-
-        tables = [batch.to_arrow() for batch in self.each(self.names)]
-        return pa.concat_tables(tables).__arrow_c_stream__(requested_schema)
 
 
 def _one_by_one(held: list[Any]) -> Iterator[Any]:
