@@ -14,6 +14,7 @@ import pytest
 from markupsafe import escape
 
 import phalanx as px
+from phalanx.data.sources import batches
 from phalanx.errors import PlanError, SourceError
 from phalanx.profile.use import QUESTIONS
 from phalanx.studio import rendering
@@ -189,7 +190,7 @@ def test_the_risk_is_counted() -> None:
     """Unique rows as columns are added, against a slow count in plain Python."""
     frame = people(97).with_columns(pl.Series("*", [i % 5 for i in range(97)]))
     names = ["age", "sex", "*"]
-    found = data.risk(data.Table(("t",), frame, ()), names)
+    found = data.risk(data.Table(("t",), frame, (), frame.height), names)
     for i, step in enumerate(found["steps"], 1):
         rows = list(zip(*(frame.get_column(n).to_list() for n in names[:i]), strict=True))
         alone = [row for row in rows if rows.count(row) == 1]
@@ -246,6 +247,27 @@ def test_a_million_rows_are_a_window(tmp_path: Path) -> None:
             assert f"Rows {shown:,} to {shown + 19:,} of 1,000,000" in answer.text
             assert len(answer.content) < 20_000
         assert len(browser.get("/data").content) < 60_000
+
+
+def test_a_table_larger_than_the_memory_is_looked_at_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows at equal distances, which the page says, and the plan that it proposes; a table of which
+    only names are asked is not read.
+    """
+    monkeypatch.setattr(batches, "_SAMPLE", 80)
+    monkeypatch.setattr(batches.Batches, "fits", lambda _: False)
+    people().write_parquet(tmp_path / "people.parquet")
+    with opened(tmp_path, plan=None) as (studio, browser):
+        assert studio.send(browser, "/data/bring", source="people.parquet").status_code == 303
+        assert "80 of 240 rows" in studio.place.plan_text()
+        found = browser.get("/data.json").json()
+        assert (found["all_rows"], found["looked_at"], found["rows"]["of"]) == (240, 80, 80)
+        assert "80 rows are looked at" in browser.get("/data").text
+        monkeypatch.setattr(batches, "read_source", None)
+        people().drop("sex").write_parquet(tmp_path / "other.parquet")
+        form = {"stamp": studio.place.stamp(), "source": "other.parquet"}
+        assert "he table has no column" in studio.send(browser, "/data/source", **form).text
 
 
 def test_a_chart_of_whole_numbers_begins_at_whole_numbers() -> None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phalanx.adversaries.registry import KNOWN
-from phalanx.data.sources.source import csv_dialect, read_source
+from phalanx.data.sources.batches import columns_of, read_or_sample
+from phalanx.data.sources.source import csv_dialect
 from phalanx.errors import PlanError
 from phalanx.plan_file import write_new
 from phalanx.profile.proposal import propose_plan, series_of
@@ -28,10 +29,11 @@ def bring(place: Place, form: Form) -> str:
     if path.exists():
         raise PlanError(f"{path.name} exists and is not overwritten; open it instead.")
     dialect = csv_dialect(source)
-    columns = profile(read_source(source, query=query, drop=None, dialect=dialect))
+    frame, rows = read_or_sample(source, query=query, dialect=dialect)
+    columns = profile(frame)
     location = source if "://" in source else os.path.relpath(source, path.parent)
     series = series_of(source)
-    text = propose_plan(location, columns, series, query=query, use=use, dialect=dialect)
+    text = propose_plan(location, columns, series, query=query, use=use, dialect=dialect, rows=rows)
     try:
         write_new(path, text)
     except FileExistsError:
@@ -105,7 +107,7 @@ def source(place: Place, form: Form) -> str:
     """Read another table, as for the next release of a series; the plan's columns must be in it."""
     named, query = _named(place, form)
     dialect = csv_dialect(named)
-    columns = read_source(named, query=query, drop=None, dialect=dialect).columns
+    columns = columns_of(named, query=query, dialect=dialect)
     plan = place.plan()
     needed = [*plan.schema().columns, *([] if plan.wave is None else [plan.wave])]
     if absent := [name for name in needed if name not in columns]:
@@ -158,7 +160,7 @@ def ground(place: Place, form: Form) -> str:
         raise PlanError("there is no such choice; choose one of the page.")
     source = _named(place, form)[0] if chosen == "other" else None
     if source is not None:
-        read_source(source, drop=None)
+        columns_of(source)
     place.ground = (chosen, source)
     return "/explore"
 
@@ -230,7 +232,7 @@ def original(place: Place, series: str, number: int, form: Form) -> str:
     """Say where the table behind a release is; it is read, and no copy is kept on disk."""
     place.entry(series, number)
     source, query = _named(place, form)
-    read_source(source, query=query, drop=None)
+    columns_of(source, query=query)
     place.named[series, number] = Original(source, query)
     return f"/release/{series}/{number}/compare"
 

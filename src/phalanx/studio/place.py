@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.dialects import Dialect
-from phalanx.data.sources.source import read_source
 from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -33,6 +33,10 @@ class Table:
     key: tuple[Any, ...]
     frame: pl.DataFrame
     columns: Sequence[ColumnProfile]
+    rows: int
+    """How many rows it has, of which ``frame`` are some at equal distances where the memory does not
+    hold them.
+    """
     wave: str | None = None
     """Of which wave its rows are, where the source holds several."""
 
@@ -228,11 +232,13 @@ class Place:
         key = (of, texts, mark(of.source), tuple(published))
 
         def read() -> Table:
-            frame = read_source(
-                of.source, query=of.query, drop=None, text=texts, dialect=of.dialect
+            frame, height = read_or_sample(
+                of.source, query=of.query, text=texts, dialect=of.dialect
             )
-            wave, rows = (None, frame) if of.wave is None else _rows(frame, *of.wave, published)
-            return Table(key, rows, profile(rows), wave)
+            if of.wave is None:
+                return Table(key, frame, profile(frame), height)
+            wave, rows = _rows(frame, *of.wave, published)
+            return Table(key, rows, profile(rows), rows.height, wave)
 
         table: Table = self._tables.get(key, read)
         return table

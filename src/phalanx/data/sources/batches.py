@@ -158,14 +158,18 @@ class Batches:
 
 
 def read_or_sample(
-    source: Any, *, query: str | None = None, dialect: Dialect | None = None
+    source: Any,
+    *,
+    query: str | None = None,
+    text: Collection[str] | None = (),
+    dialect: Dialect | None = None,
 ) -> tuple[pl.DataFrame, int]:
     """A table to look at, and how many rows it has: whole, or where it takes more than its share of
     the memory, a million rows at equal distances of a Parquet file.
 
     Parameters
     ----------
-    source, query, dialect
+    source, query, text, dialect
         As for ``read_source``.
 
     Returns
@@ -181,8 +185,34 @@ def read_or_sample(
     batches = Batches.of(source, drop=None) if query is None else None
     if batches is not None and not batches.fits():
         return batches.evenly(_SAMPLE), batches.rows
-    frame = read_source(source, query=query, drop=None, dialect=dialect)
+    frame = read_source(source, query=query, drop=None, text=text, dialect=dialect)
     return frame, frame.height
+
+
+def columns_of(
+    source: Any, *, query: str | None = None, dialect: Dialect | None = None
+) -> Sequence[str]:
+    """The names of a table's columns; of Parquet files no row is read for them.
+
+    Parameters
+    ----------
+    source, query, dialect
+        As for ``read_source``.
+
+    Returns
+    -------
+    Sequence[str]
+        The names, in their order.
+
+    Raises
+    ------
+    SourceError
+        As ``read_source``.
+    """
+    batches = Batches.of(source, drop=None) if query is None else None
+    if batches is not None:
+        return batches.names
+    return read_source(source, query=query, drop=None, dialect=dialect).columns
 
 
 def is_parquet(source: Any) -> bool:

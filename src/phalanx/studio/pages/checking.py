@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from phalanx.data.sources.source import read_source
+from phalanx.data.sources.batches import columns_of
 from phalanx.errors import PlanError
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import command, shown, without_studio
@@ -43,7 +43,7 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
 
 def columns(source: str) -> list[str]:
     """The columns of a table."""
-    return read_source(source, drop=None).columns
+    return list(columns_of(source))
 
 
 def arguments(place: Place, form: Mapping[str, str]) -> dict[str, Any]:

@@ -50,6 +50,8 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     return named | {
         "unread": "",
         "wave": table.wave,
+        "all_rows": table.rows,
+        "looked_at": table.frame.height,
         "series": plan.name,
         "roles": list(ROLES),
         "meanings": dict(MEANINGS),
