@@ -270,6 +270,18 @@ def test_a_table_larger_than_the_memory_is_looked_at_in_part(
         assert "he table has no column" in studio.send(browser, "/data/source", **form).text
 
 
+def test_a_folder_is_read_again_where_a_file_of_it_changed(tmp_path: Path) -> None:
+    """As one file is."""
+    (tmp_path / "people").mkdir()
+    with opened(tmp_path, plan=None) as (studio, browser):
+        for rows, part in ((240, "1"), (300, "2"), (270, "2")):
+            frame = people(240 if part == "1" else rows - 240)
+            frame.write_parquet(tmp_path / "people" / f"{part}.parquet")
+            if part == "1":
+                studio.send(browser, "/data/bring", source="people")
+            assert browser.get("/data.json").json()["all_rows"] == rows
+
+
 def test_a_chart_of_whole_numbers_begins_at_whole_numbers() -> None:
     """Every value is in one bin, a bin begins at a whole number, and bins are few."""
     for values in ([5], [1, 2, 2], list(range(17, 91)), [0, 10**9], [-7, 3, 40]):

@@ -13,6 +13,7 @@ import polars as pl
 
 from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.dialects import Dialect
+from phalanx.data.sources.parquet_folders import state_of
 from phalanx.data.waves import in_order, one_wave, waves_of
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -54,11 +55,14 @@ class Original:
 
 
 def mark(source: str) -> tuple[Any, ...]:
-    """Another one where a file is another one; empty for a database, which is asked once."""
-    if "://" in source or not Path(source).is_file():
+    """Another one where a file, or one of a folder, is another one; empty for a database, which is
+    asked once.
+    """
+    if "://" in source:
         return ()
-    seen = Path(source).stat()
-    return (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+    with suppress(SourceError):
+        return state_of(Path(source))
+    return ()
 
 
 class Remembered:

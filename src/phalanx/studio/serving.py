@@ -21,7 +21,7 @@ def place_of(given: str | None, *, query: str | None = None, to: Path = Path("pl
     where it is, or where there is no such plan or ledger; SourceError where there is no such table.
     """
     require_extra("studio", "the studio")
-    from phalanx.data.sources.source import read_source
+    from phalanx.data.sources.batches import columns_of
     from phalanx.ledger import Ledger
     from phalanx.plan import Plan
 
@@ -37,7 +37,7 @@ def place_of(given: str | None, *, query: str | None = None, to: Path = Path("pl
     if to.exists():
         raise PlanError(f"{to.name} exists and is not overwritten; open it instead.")
     if not database and not Path(given).is_file():
-        read_source(given)
+        columns_of(given)
     source = given if database else os.path.relpath(given, to.absolute().parent)
     return Place(to.absolute(), brought=Original(source, query))
 

@@ -14,7 +14,7 @@ from phalanx.data.names import check_named, check_names
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.parquet_folders import check_alike, files_of, meta_of
+from phalanx.data.sources.parquet_folders import State, check_alike, files_of, meta_of, state_of
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
@@ -45,7 +45,7 @@ class Batches:
     names: Sequence[str]
     rows: int
     _drop: Collection[str] | None = ()
-    _state: "_State" = ()
+    _state: State = ()
     """Of the files, as they were when their footers were read."""
 
     @classmethod
@@ -68,7 +68,7 @@ class Batches:
         if not is_parquet(source) or not Path(source).exists():
             return None
         try:
-            state = _state_of(Path(source))
+            state = state_of(Path(source))
             names, rows = _head(Path(source))
         except SourceError:  # which is said by what reads it whole
             return None
@@ -150,7 +150,7 @@ class Batches:
 
     def _check_unchanged(self) -> None:
         """SourceError where the file is not as it was."""
-        if _state_of(self.path) != self._state:
+        if state_of(self.path) != self._state:
             raise SourceError(
                 f"{self.path.name!r} changed while it was read; publish when nothing writes to it any"
                 " more."
@@ -229,19 +229,6 @@ def check_parquet(source: Any) -> None:
     if is_parquet(source):
         check_there(Path(source))
         _head(Path(source))
-
-
-_State = tuple[tuple[str, int, int], ...]
-"""Of each file its name, its size, and when it was written."""
-
-
-def _state_of(path: Path) -> _State:
-    """Of the files that are there."""
-    try:
-        states = [(file.name, file.stat()) for file in files_of(path)]
-    except OSError:
-        return ()
-    return tuple((name, of_file.st_size, of_file.st_mtime_ns) for name, of_file in states)
 
 
 def _head(path: Path) -> tuple[list[str], int]:

@@ -15,6 +15,8 @@ from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.reading import PARQUET, bytes_needed, malformed, read_parquet, refusing
 from phalanx.errors import SourceError
 
+State = tuple[tuple[str, int, int, int], ...]
+"""Of each file its name, when it was written, its size and its number."""
 _BESIDE = (".", "_")
 """How the names of files begin that are no part of the table: checksums, a mark of success."""
 
@@ -42,6 +44,15 @@ def files_of(path: Path) -> list[Path]:
             f"the source {str(path)!r} is a folder without a Parquet file; name a file."
         )
     return inside
+
+
+def state_of(path: Path) -> State:
+    """Of the files that are there; SourceError as :func:`files_of`."""
+    try:
+        states = [(file.name, file.stat()) for file in files_of(path)]
+    except OSError:
+        return ()
+    return tuple((name, of.st_mtime_ns, of.st_size, of.st_ino) for name, of in states)
 
 
 def read_folder(path: Path) -> pl.DataFrame:
