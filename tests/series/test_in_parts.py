@@ -407,7 +407,7 @@ def test_a_group_that_straddles_parts_is_seen(released):
     notes = failing(released)
     assert "a group stands in one part alone" in notes["release 1: consistency"]
     with pytest.raises(ReleaseError, match="groups and the files hold"):
-        Release.read(released)
+        _ = Release.read(released).form  # which is read as it is asked for
 
 
 def test_a_part_that_breaks_the_promise_fails_for_all(released):
