@@ -275,8 +275,10 @@ def test_a_signature_that_is_opened_stands_last_until_it_has_members():
         np.array([0, 3]),
     )
     assert (opened.ranks % 2**32).tolist() == [1, 0]
-    assert opened.open(np.array([2, 1])) == 1  # which there is
-    assert opened.open(np.array([2, 0])) == 2
+    none_more = opened.open(none, np.zeros(1, dtype=np.int64))
+    assert none_more.tolist() == []
+    places = opened.open(np.array([2, 1, 2, 0, 0, 2]), np.array([0, 2, 4, 6]))
+    assert places.tolist() == [1, 2, 2]  # the first is there, and the last is as the one before it
     assert (opened.ranks % 2**32).tolist() == [1, 0, 2]
     opened.add(np.array([2]), np.array([4]))
     assert (opened.ranks % 2**32).tolist() == [2, 1, 0]

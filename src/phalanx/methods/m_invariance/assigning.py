@@ -4,7 +4,6 @@ region.
 """
 
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Final
@@ -139,11 +138,9 @@ class Assigning:
             alphas, betas, chosen = kernels.assignment(rest, self.m, parts)
             if rest.sum() - (alphas * betas).sum() >= 2 * self.fewest:
                 break
-        ends = list(accumulate(betas.tolist(), initial=0))
-        joined = [opened.open(chosen[a:b]) for a, b in pairwise(ends)]
+        joined = opened.open(chosen, np.concatenate([[0], np.cumsum(betas)]))
         places, taken = kernels.summed(
-            np.concatenate([entered, np.array(joined, dtype=np.int64)]),
-            np.concatenate([sets, alphas]),
+            np.concatenate([entered, joined]), np.concatenate([sets, alphas])
         )
         opened.add(places, taken)
         return places, taken

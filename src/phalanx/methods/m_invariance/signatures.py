@@ -4,6 +4,7 @@ the rows of a new table.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -124,15 +125,16 @@ class Signatures:
 
     def extended(self, opened: "Opened") -> "Signatures":
         """With the signatures that a release opened."""
-        sizes = np.array([len(values) for values in opened.created], dtype=np.int64)
+        offsets, values, _ = opened.table()
+        opened_ones, entries = len(opened) - len(self.ids), len(values) - len(self.values)
         first_new = int(self.ids.max(initial=0)) + 1
         first_entry = int(self.entries.max(initial=-1)) + 1
         return replace(
             self,
-            offsets=np.concatenate([self.offsets, self.offsets[-1] + np.cumsum(sizes)]),
-            values=np.concatenate([self.values, *opened.created]),
-            ids=np.concatenate([self.ids, np.arange(first_new, first_new + len(sizes))]),
-            entries=np.concatenate([self.entries, first_entry + np.arange(int(sizes.sum()))]),
+            offsets=offsets.copy(),
+            values=values.copy(),
+            ids=np.concatenate([self.ids, np.arange(first_new, first_new + opened_ones)]),
+            entries=np.concatenate([self.entries, np.arange(first_entry, first_entry + entries)]),
         )
 
     def to_remember(self, persons: pl.Series, rows: Ints, entries: Ints) -> dict[str, pl.DataFrame]:
@@ -161,7 +163,6 @@ class Opened:
     """
 
     def __init__(self, signatures: Signatures, members: Ints) -> None:
-        self.created: list[Ints] = []
         self._offsets, self._values = Growing(signatures.offsets), Growing(signatures.values)
         self._marks = Growing(kernels.mark(signatures.offsets, signatures.values))
         self._members = Growing(members)
@@ -180,18 +181,27 @@ class Opened:
         """
         return self._ranks.all
 
-    def open(self, values: Ints) -> int:
-        """The place of the signature with these values (s,), opened if there is none."""
-        signature = np.sort(values)
-        place = self._place.setdefault(signature.tobytes(), len(self))
-        if place == len(self):
-            self.created.append(signature)
-            self._offsets.add(self._offsets.all[-1:] + len(signature))
-            self._values.add(signature)
-            self._marks.add(kernels.mark(np.array([0, len(signature)]), signature))
-            self._members.add(np.zeros(1, dtype=np.int64))
-            self._ranks.add(kernels.rank(self._members.all, np.array([place])))
-        return place
+    def open(self, values: Ints, ends: Ints) -> Ints:
+        """The places of the signatures with these values, each of those from one end to the next,
+        shape (s,), opened where there is none; ``ends`` (s + 1,) begin with 0.
+        """
+        values, known, width = kernels.in_order(values, ends), len(self), values.itemsize
+        held, place, new = values.tobytes(), self._place, list[int]()
+        places = np.empty(len(ends) - 1, dtype=np.int64)
+        for i, (first, end) in enumerate(pairwise((width * ends).tolist())):
+            at = place.setdefault(held[first:end], known + len(new))
+            if at == known + len(new):
+                new.append(i)
+            places[i] = at
+        opened = np.array(new, dtype=np.int64)
+        entries, _ = kernels.entries_of(ends, opened, opened)
+        offsets = np.concatenate([[0], np.cumsum(np.diff(ends)[opened])])
+        self._offsets.add(self._offsets.all[-1] + offsets[1:])
+        self._values.add(values[entries])
+        self._marks.add(kernels.mark(offsets, values[entries]))
+        self._members.add(np.zeros_like(opened))
+        self._ranks.add(kernels.rank(self._members.all, known + np.arange(len(opened))))
+        return places
 
     def add(self, places: Ints, sets: Ints) -> None:
         """To each value of the signatures ``places`` (s,), each of them once, in ascending order,

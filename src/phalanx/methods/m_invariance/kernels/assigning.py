@@ -152,6 +152,15 @@ def mark(offsets: Ints, values: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def in_order(values: Ints, ends: Ints) -> Ints:
+    """The ``values`` (e,) from one of the ``ends`` (s + 1,) to the next in ascending order."""
+    ordered = values.copy()
+    for i in range(len(ends) - 1):
+        sort(ordered[ends[i] : ends[i + 1]])
+    return ordered
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def rank(members: Ints, places: Ints) -> Ints:
     """One number for each of the signatures ``places`` (s,), shape (s,), which is the smaller the
     more ``members`` (q,) it has, and of equally large ones for the first; fewer than 2^31 are in
