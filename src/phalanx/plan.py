@@ -13,9 +13,9 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import is_parquet
 from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import ENDINGS, read_source
+from phalanx.data.sources.source import ENDINGS, is_csv, read_source
 from phalanx.data.waves import one_wave
-from phalanx.engines.fetched import Query
+from phalanx.engines.fetched import Lines, Query
 from phalanx.errors import (
     PhalanxError,
     PlanError,
@@ -380,14 +380,17 @@ class Plan:
         ):  # which is read in parts where it is large
             return None, given
         check_index(given, [*schema.columns, self.wave or ""])
+        dialect = self.sections.source.dialect
         if self.wave is None and source is None and "://" in str(given):
             return None, Query(str(given), self.query, schema.drop, schema.texts)
+        if self.wave is None and is_csv(given):
+            return None, Lines(Path(given), dialect, schema.drop, schema.texts)
         table = read_source(
             given,
             query=self.query if source is None else None,
             drop=schema.drop,
             text=schema.texts,
-            dialect=self.sections.source.dialect,
+            dialect=dialect,
         )
         if self.wave is None:
             return None, table

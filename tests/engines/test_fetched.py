@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a query are the same in memory and on the disk, where they are too many."""
+"""The rows of a query, or of a CSV file, are the same in memory and on the disk, where they are too
+many.
+"""
 
 import sqlite3
 
@@ -7,10 +9,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from phalanx.data.sources import csv_blocks
 from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import read_source
 from phalanx.engines import fetched
-from phalanx.engines.fetched import Query
+from phalanx.engines.fetched import Lines, Query
 from phalanx.errors import SourceError
 
 SQL = "select * from people order by id"
@@ -100,3 +104,55 @@ def test_a_query_that_fails_is_refused(url, tmp_path):
     for fits in (True, False):
         with pytest.raises(SourceError, match="no such table"):
             Query(url, "select * from persons").fetch(lambda *_, fits=fits: fits, tmp_path)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """A CSV file of some hundred bytes, whose last row decides that zip is no number."""
+    frame = pl.DataFrame({"age": range(90), "zip": ["7"] * 89 + ["07"], "on": ["2026-01-02"] * 90})
+    frame.write_csv(tmp_path / "t.csv")
+    return tmp_path / "t.csv"
+
+
+def test_a_csv_file_that_fits_is_in_memory(lines):
+    """It is asked whether so many rows of its columns fit, as its beginning tells."""
+    asked = []
+    of = Lines(lines, Dialect(), (), ["age"])
+    frame = of.fetch(lambda *some: asked.append(some) or True, lines.parent)
+    expected = read_source(lines, text=["age"])
+    assert frame.equals(expected)
+    assert pl.DataFrame(pa.table(of)).equals(expected)
+    assert expected.dtypes == [pl.String, pl.String, pl.Date]
+    assert [names for _, names in asked] == [["age", "zip", "on"]]
+    assert 88 <= asked[0][0] <= 93
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 10_000])
+def test_a_csv_file_that_does_not_fit_is_on_the_disk(lines, monkeypatch, at_once):
+    """With the types that all rows allow, each column by itself, too; no file has a name."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", at_once)
+    monkeypatch.setattr(fetched, "AT_ONCE", 7)
+    before = sorted(lines.parent.iterdir())
+    laid = Lines(lines, Dialect(), (), ["age"]).fetch(lambda *_: False, lines.parent)
+    assert sorted(lines.parent.iterdir()) == before
+    expected = read_source(lines, text=["age"])
+    assert (laid.rows, laid.names) == (90, expected.columns)
+    assert pl.concat(laid.each(laid.names)).equals(expected)
+    for name in laid.names:
+        assert pl.concat(laid.each([name])).equals(expected.select(name))
+
+
+def test_a_csv_file_that_the_memory_does_not_hold_is_on_the_disk(lines, monkeypatch):
+    """Whatever the estimate of the method is."""
+    monkeypatch.setattr(csv_blocks, "memory_left", lambda: 2000)
+    assert isinstance(Lines(lines, Dialect()).fetch(lambda *_: True, lines.parent), Batches)
+
+
+def test_a_csv_file_that_is_none_is_refused(lines, tmp_path):
+    """One that is gone, one without a header, and one with a row that is too short, by its line."""
+    with pytest.raises(SourceError, match="there is no file"):
+        Lines(tmp_path / "gone.csv", Dialect()).fetch(lambda *_: False, tmp_path)
+    for text, refusal in (("", "is empty"), (lines.read_text() + "1\n", "line 92 of")):
+        lines.write_text(text)
+        with pytest.raises(SourceError, match=refusal):
+            Lines(lines, Dialect()).fetch(lambda *_: False, tmp_path)

@@ -87,7 +87,7 @@ def init(
     """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan
     to edit, with the method that fits.
 
-    Of a Parquet file that is larger than the memory, a million rows at equal distances are looked at.
+    Of Parquet or CSV files that are larger than the memory, up to a million rows are looked at.
     On a terminal it asks what --changes, --looks-original, --for and --not-applicable do not say. Nothing is
     published. Read the plan before you publish: a role that is guessed wrong is a
     promise about the wrong thing. JSON keys: plan, rows (of the table, of which a larger one is

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held, memory_left
 from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
-from phalanx.engines.fetched import Query
+from phalanx.engines.fetched import Lines, Query
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, path_of, require_extra, shortened
@@ -46,7 +46,7 @@ def bytes_of(limit: str | int) -> int:
 
 
 def fetch(
-    query: Query,
+    source: Query | Lines,
     schema: Schema,
     method: Method,
     engine: Engine | None = None,
@@ -55,13 +55,13 @@ def fetch(
     *,
     place: Path,
 ) -> Any:
-    """The rows of a query: in memory where they are published whole, else on the disk, which is
-    known when so many came that the estimate is above the memory.
+    """The rows of a query or of a CSV file: in memory where they are published whole, else on the
+    disk, where the estimate is above the memory.
 
     Parameters
     ----------
-    query : Query
-        The query.
+    source : Query | Lines
+        The query, or the file.
     schema, method, engine, memory_limit, began
         As for ``divide``.
     place : Path
@@ -86,14 +86,14 @@ def fetch(
             f"{refusal}, and engine = 'out-of-core' divides it; leave the engine out."
         )
     if refusal or engine not in (None, "out-of-core"):
-        return query.whole()
+        return source.whole()
     room, each = _room(memory_limit), _bytes_per_value(method)
 
     def fits(rows: int, names: Sequence[str]) -> bool:
         columns = len([name for name in names if name not in schema.drop])
         return engine is None and rows * columns * each <= room
 
-    return query.fetch(fits, place)
+    return source.fetch(fits, place)
 
 
 def divide(

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a query in memory, or, where these are too many, on the disk, in a file without a
-name, from which they are read some at a time.
+"""The rows of a query or of a CSV file in memory, or, where these are too many, on the disk, in a
+file without a name, from which they are read some at a time.
 
 No other process can open such a file, and the system takes it back with the process, however that
 ends.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
+from phalanx.data.sources import csv_blocks
 from phalanx.data.sources.batches import AT_ONCE, Batches
+from phalanx.data.sources.csv_blocks import Types, end_of_rows, text_blocks, typed
+from phalanx.data.sources.csv_files import Parser, parsed
 from phalanx.data.sources.databases import rows_of_query, within_memory
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.source import read_source
+from phalanx.errors import SourceError
+
+_HEAD: Final = 1 << 20
+"""Bytes by which it is estimated how many rows a file has."""
 
 
 @dataclass(frozen=True)
@@ -71,32 +80,82 @@ class Query:
             return to_polars(pa.Table.from_batches(held, schema=reader.schema), drop=self.drop)
 
     def _laid_down(self, batches: Iterator[Any], place: Path) -> Batches:
-        """The same rows in a file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        tables = (
-            to_polars(batch, drop=self.drop).to_arrow(compat_level=pl.CompatLevel.oldest())
-            for batch in batches
-        )
-        table = next(tables)
-        names, rows = table.column_names, 0
-        with TemporaryFile(dir=place) as file:
-            with pq.ParquetWriter(file, table.schema, compression="lz4") as writer:
-                while table is not None:
-                    writer.write_table(table, row_group_size=AT_ONCE)
-                    rows += table.num_rows
-                    table = next(tables, None)
-            file.flush()
-            again = pa.OSFile(f"/dev/fd/{file.fileno()}")  # read in several places at once
-        return _OnDisk(Path(), names, rows, file=again)
+        return laid_down((to_polars(batch, drop=self.drop) for batch in batches), place)
 
 
 @dataclass(frozen=True)
-class _OnDisk(Batches):
+class Lines:
+    """A CSV file, of which nothing is read yet; ``drop`` and ``text`` as ``read_source`` takes
+    them.
+    """
+
+    path: Path
+    dialect: Dialect
+    drop: Collection[str] = ()
+    text: Collection[str] = ()
+
+    def whole(self) -> pl.DataFrame:
+        """Its rows, as ``read_source`` gives them; SourceError as it says."""
+        return read_source(self.path, drop=self.drop, text=self.text, dialect=self.dialect)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The same, read anew, for what takes a table."""
+        return self.whole().to_arrow().__arrow_c_stream__(requested_schema)
+
+    def fetch(self, fits: Callable[[int, Sequence[str]], bool], place: Path) -> Any:
+        """As :meth:`Query.fetch`; how many rows there are is estimated by the first ones."""
+        if not self.path.is_file() or self._fits(fits):
+            return self.whole()
+        types = Types(self.dialect.decimal, self.text)
+
+        def seen() -> Iterator[pl.DataFrame]:
+            for frame in text_blocks(self.path, self.dialect):
+                types.see(frame)
+                yield frame
+
+        laid = laid_down(seen(), place)
+        return replace(laid, parsers=types.parsers, _drop=self.drop)
+
+    def _fits(self, fits: Callable[[int, Sequence[str]], bool]) -> bool:
+        """By the first lines; so it is said where these are none."""
+        size = self.path.stat().st_size
+        with self.path.open("rb") as file:
+            head = file.read(_HEAD)
+        first = head[: end_of_rows(head)] or head
+        try:
+            names = parsed(first, self.path, self.dialect)[0].columns
+        except SourceError:
+            return True
+        rows = size * first.count(b"\n") // len(first)
+        return fits(rows, names) and csv_blocks.fits(self.path)
+
+
+def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":
+    """Some rows after the other in a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = (frame.to_arrow(compat_level=pl.CompatLevel.oldest()) for frame in frames)
+    table = next(tables)
+    names, rows = table.column_names, 0
+    with TemporaryFile(dir=place) as file:
+        with pq.ParquetWriter(file, table.schema, compression="lz4") as writer:
+            while table is not None:
+                writer.write_table(table, row_group_size=AT_ONCE)
+                rows += table.num_rows
+                table = next(tables, None)
+        file.flush()
+        again = pa.OSFile(f"/dev/fd/{file.fileno()}")  # read in several places at once
+    return OnDisk(Path(), names, rows, file=again)
+
+
+@dataclass(frozen=True)
+class OnDisk(Batches):
     """Rows in a file of ours, as often as is asked."""
 
     file: Any = None
+    parsers: Mapping[str, Parser] = field(default_factory=dict)
+    """How columns of text are read that are none."""
 
     def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows in their order, some at a time."""
@@ -104,10 +163,15 @@ class _OnDisk(Batches):
 
         file = pq.ParquetFile(self.file, pre_buffer=False)
         for batch in file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False):
-            yield pl.DataFrame(pl.from_arrow(batch))
+            frame = pl.DataFrame(pl.from_arrow(batch))
+            yield to_polars(typed(frame, self.parsers), drop=self._drop)
 
 
 def _one_by_one(held: list[Any]) -> Iterator[Any]:
     """Those that are held, each of which is let go as the next is asked for."""
     while held:
         yield held.pop(0)
+
+
+FETCHED: Final = (Query, Lines)
+"""What is fetched as soon as it is known how much memory there is for it."""

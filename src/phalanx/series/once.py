@@ -13,7 +13,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.engines.fetched import Query
+from phalanx.engines.fetched import FETCHED
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
@@ -154,7 +154,9 @@ def as_release(
         seconds=time.perf_counter() - began,
         evidence=checked.evidence,
         _earlier=earlier,
-        _like=pl.DataFrame() if isinstance(table, str | Path | Query) or manifest.parts else table,
+        _like=pl.DataFrame()
+        if isinstance(table, (str, Path, *FETCHED)) or manifest.parts
+        else table,
     )
 
 

@@ -19,7 +19,7 @@ from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide, fetch
-from phalanx.engines.fetched import Query
+from phalanx.engines.fetched import FETCHED
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark
 from phalanx.errors import (
@@ -402,7 +402,7 @@ class Series:
         made = self._is
         began = self._began() if made.method.needs_persons else None
         wanted = made.schema, made.method, made.engine, made.memory_limit, began
-        if isinstance(table, Query):
+        if isinstance(table, FETCHED):
             with writing(made.to):
                 table = fetch(table, *wanted, place=staging.above(made.to))
         divided = divide(table, *wanted, spark_master=made.spark_master)

@@ -12,6 +12,7 @@ import polars as pl
 
 from phalanx.data.names import check_named, check_names
 from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.csv_blocks import fits, sample_by_blocks
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.parquet_folders import State, check_alike, files_of, meta_of, state_of
@@ -23,7 +24,7 @@ from phalanx.data.sources.reading import (
     malformed,
     refusing,
 )
-from phalanx.data.sources.source import check_there, read_source
+from phalanx.data.sources.source import check_there, csv_dialect, is_csv, read_source
 from phalanx.errors import SourceError
 
 AT_ONCE: Final = 1 << 17
@@ -165,7 +166,7 @@ def read_or_sample(
     dialect: Dialect | None = None,
 ) -> tuple[pl.DataFrame, int]:
     """A table to look at, and how many rows it has: whole, or where it takes more than its share of
-    the memory, a million rows at equal distances of a Parquet file.
+    the memory, a million rows or less at equal distances of Parquet files or a CSV file.
 
     Parameters
     ----------
@@ -185,6 +186,9 @@ def read_or_sample(
     batches = Batches.of(source, drop=None) if query is None else None
     if batches is not None and not batches.fits():
         return batches.evenly(_SAMPLE), batches.rows
+    if query is None and is_csv(source) and Path(source).is_file() and not fits(Path(source)):
+        dialect = dialect or csv_dialect(source)
+        return sample_by_blocks(Path(source), dialect, _SAMPLE)
     frame = read_source(source, query=query, drop=None, text=text, dialect=dialect)
     return frame, frame.height
 

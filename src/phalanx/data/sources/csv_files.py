@@ -6,7 +6,8 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -103,9 +104,23 @@ def _read(path: Path, dialect: Dialect | None, *, packed: bool) -> tuple[pl.Data
     ):
         check_size(path, 0, 2 * path.stat().st_size)
         data = _unpacked(path) if packed else path.read_bytes()
+    return parsed(data, path, dialect, packed=packed)
+
+
+def parsed(
+    data: bytes,
+    path: Path,
+    dialect: Dialect | None,
+    *,
+    packed: bool = False,
+    before: int = 0,
+) -> tuple[pl.DataFrame, Dialect]:
+    """The same of the bytes of a file, or of some of its lines behind its header, with so many
+    lines ``before`` them.
+    """
     _check_lines(data, path.name)
     encoding = encoding_of(data) if dialect is None else dialect.encoding
-    data = _as_utf8(data, path.name, encoding).removeprefix(b"\xef\xbb\xbf")
+    data = _as_utf8(data, path.name, encoding, before).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise SourceError(f"the file {path.name!r} is empty; give a table with a header line.")
     head = _head(data, path.name)
@@ -125,17 +140,17 @@ def _read(path: Path, dialect: Dialect | None, *, packed: bool) -> tuple[pl.Data
             frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
     except SourceError as refused:
         raise (
-            _explained(data, path.name, separator, len(header))
+            _explained(data, path.name, separator, len(header), before)
             if refused is unreadable
             else refused
         ) from None
     if frame.width != len(header) or (
         frame.width > 1
         and frame.height
-        and frame[:, -1].null_count()
+        and (frame[:, -1].null_count() or data.endswith(separator.encode()))
         and _is_short(data, separator, frame)
     ):
-        raise _explained(data, path.name, separator, len(header))
+        raise _explained(data, path.name, separator, len(header), before)
     frame.columns = header
     return frame, dialect
 
@@ -146,13 +161,13 @@ def _unreadable(path: Path) -> SourceError:
     )
 
 
-def _as_utf8(data: bytes, file: str, encoding: Encoding) -> bytes:
+def _as_utf8(data: bytes, file: str, encoding: Encoding, before: int) -> bytes:
     if encoding == "utf-8":
         return data
     try:
         return data.decode(encoding).encode()
     except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
+        line = before + data.count(b"\n", 0, wrong.start) + 1
         raise SourceError(
             f"line {line} of {file!r} is not Windows-1252; save the file as UTF-8."
         ) from None
@@ -165,15 +180,39 @@ def inferred(text: pl.Series, decimal: Decimal = ".") -> pl.Series:
     >>> inferred(pl.Series(["01234", "99999"])).dtype, inferred(pl.Series(["1", "", "2"])).to_list()
     (String, [1, None, 2])
     """
-    values = text.set(text == "", None) if (text == "").any() else text
+    values = filled(text)
+    return next((made for _, made in parsed_by(parsers(decimal), values)), text)
+
+
+Parser = Callable[[pl.Series], pl.Series | None]
+"""A column of text as one type, written in one form; None where a value is not."""
+
+
+def parsers(decimal: Decimal) -> list[Parser]:
+    """What a column of text may be, in the order in which it is tried."""
+    return [
+        _whole,
+        _number if decimal == "." else _number_with_comma,
+        partial(_date, "%Y-%m-%d"),
+        partial(_dotted, partial(_date, "%d.%m.%Y")),
+        *(partial(_timestamp, form) for form in _TIMESTAMPS),
+        *(partial(_dotted, partial(_timestamp, form)) for form in _DOTTED_TIMESTAMPS),
+    ]
+
+
+def filled(text: pl.Series) -> pl.Series:
+    """A column of text in which an empty one is missing."""
+    return text.set(text == "", None) if (text == "").any() else text
+
+
+def parsed_by(some: Iterable[Parser], values: pl.Series) -> Iterator[tuple[Parser, pl.Series]]:
+    """The parsers that take all values, and what they make of them; none where all are missing."""
     probe = values.drop_nulls().head(_PROBE)
     if not len(probe) or not _TYPED.match(probe[0]):
-        return text
-    number = _number if decimal == "." else _number_with_comma
-    for parse in (_whole, number, _date, _timestamp):
-        if parse(probe) is not None and (parsed := parse(values)) is not None:
-            return parsed
-    return text
+        return
+    for parse in some:
+        if parse(probe) is not None and (made := parse(values)) is not None:
+            yield parse, made
 
 
 def _complete(parsed: pl.Series, values: pl.Series) -> pl.Series | None:
@@ -202,20 +241,17 @@ def _number_with_comma(values: pl.Series) -> pl.Series | None:
     )
 
 
-def _date(values: pl.Series) -> pl.Series | None:
-    form = "%d.%m.%Y" if _is_dotted(values) else "%Y-%m-%d"
+def _date(form: str, values: pl.Series) -> pl.Series | None:
     return _complete(values.str.to_date(form, strict=False), values)
 
 
-def _timestamp(values: pl.Series) -> pl.Series | None:
-    for form in _DOTTED_TIMESTAMPS if _is_dotted(values) else _TIMESTAMPS:
-        if (parsed := _complete(values.str.to_datetime(form, strict=False), values)) is not None:
-            return parsed
-    return None
+def _timestamp(form: str, values: pl.Series) -> pl.Series | None:
+    return _complete(values.str.to_datetime(form, strict=False), values)
 
 
-def _is_dotted(values: pl.Series) -> bool:
-    return bool(values.str.contains(_DOTTED).all())
+def _dotted(parse: Parser, values: pl.Series) -> pl.Series | None:
+    """Where each value begins with a day, a month and a year of four digits, with points between."""
+    return parse(values) if values.str.contains(_DOTTED).all() else None
 
 
 def _unpacked(path: Path) -> bytes:
@@ -314,7 +350,9 @@ def _header(head: str, data: bytes, file: str, separator: Separator) -> list[str
 
 
 def _is_short(data: bytes, separator: Separator, frame: pl.DataFrame) -> bool:
-    """Whether some row has too few fields, which Polars fills up silently."""
+    """Whether some row has too few fields, which Polars fills up silently, or the last one too many,
+    of which it leaves an empty one out.
+    """
     if b'"' not in data:
         return data.count(separator.encode()) != (frame.width - 1) * (frame.height + 1)
     return _first_wrong(data, separator, frame.width) is not None
@@ -327,7 +365,7 @@ def _first_wrong(data: bytes, separator: Separator, width: int) -> tuple[int, in
         reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
         start = 1
         for row in reader:
-            if len(row) != width:
+            if (len(row) or 1) != width:  # of one column, an empty line is a row
                 return start, len(row)
             start = reader.line_num + 1
         return None
@@ -335,8 +373,10 @@ def _first_wrong(data: bytes, separator: Separator, width: int) -> tuple[int, in
         csv.field_size_limit(longest)
 
 
-def _explained(data: bytes, file: str, separator: Separator, width: int) -> SourceError:
-    if error := _not_utf8(data, file):
+def _explained(
+    data: bytes, file: str, separator: Separator, width: int, before: int
+) -> SourceError:
+    if error := _not_utf8(data, file, before):
         return error
     try:
         wrong = _first_wrong(data, separator, width)
@@ -349,16 +389,16 @@ def _explained(data: bytes, file: str, separator: Separator, width: int) -> Sour
         )
     line, fields = wrong
     return SourceError(
-        f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
+        f"line {before + line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
         f" line (a field with a {SEPARATOR_NAMES[separator]} in it needs quotes)."
     )
 
 
-def _not_utf8(data: bytes, file: str) -> SourceError | None:
+def _not_utf8(data: bytes, file: str, before: int = 0) -> SourceError | None:
     try:
         data.decode()
     except UnicodeDecodeError as wrong:
-        line = data.count(b"\n", 0, wrong.start) + 1
+        line = before + data.count(b"\n", 0, wrong.start) + 1
         likely = encoding_of(data)
         remedy = "" if likely == "utf-8" else f', or write encoding = "{likely}" under [source]'
         return SourceError(f"line {line} of {file!r} is not UTF-8; save it as UTF-8{remedy}.")

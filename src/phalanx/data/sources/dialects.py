@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -21,6 +21,7 @@ SEPARATORS: Final[tuple[Separator, ...]] = get_args(Separator)
 SEPARATOR_NAMES: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 _PART: Final = 1 << 20
 """Bytes that are decoded at a time."""
+_MARKS: Final = (",", r"\.")
 _PROBE: Final = 200
 """So many values decide whether a column is worth trying whole."""
 _OF_UTF8: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
@@ -58,9 +59,43 @@ def decimal_of(separator: Separator, texts: Iterable[pl.Series]) -> Decimal:
     """
     if separator == ",":
         return "."
-    columns = list(texts)
-    with_comma = sum(_are_numbers(values, ",") for values in columns)
-    with_point = sum(_are_numbers(values, r"\.") for values in columns)
+    marks = [Marks() for _ in columns] if (columns := list(texts)) else []
+    for seen, values in zip(marks, columns, strict=True):
+        seen.see(values)
+    return decimal_by(marks)
+
+
+class Marks:
+    """Which mark stands before the decimals of a column, by all rows that were seen."""
+
+    def __init__(self) -> None:
+        self._numbers = dict.fromkeys(_MARKS, True)
+        self._there = dict.fromkeys(_MARKS, False)
+
+    def see(self, texts: pl.Series) -> None:
+        """Take in some rows."""
+        filled = texts.filter(texts != "")
+        probe = filled.head(_PROBE)
+        for mark in _MARKS:
+            number = rf"^-?[0-9]+({mark}[0-9]+)?$"
+            self._numbers[mark] = bool(
+                self._numbers[mark]
+                and probe.str.contains(number).all()
+                and filled.str.contains(number).all()
+            )
+            self._there[mark] = self._numbers[mark] and (
+                self._there[mark] or bool(filled.str.contains(mark).any())
+            )
+
+    def are(self, mark: str) -> bool:
+        """Whether all values are numbers, and one at least has the mark."""
+        return self._numbers[mark] and self._there[mark]
+
+
+def decimal_by(columns: Iterable[Marks]) -> Decimal:
+    """What ``decimal_of`` says, by the marks of each column."""
+    seen = list(columns)
+    with_comma, with_point = (sum(column.are(mark) for column in seen) for mark in _MARKS)
     return "," if with_comma and with_comma >= with_point else "."
 
 
@@ -71,8 +106,26 @@ def encoding_of(data: bytes) -> Encoding:
     >>> encoding_of("Köln".encode()), encoding_of("Köln".encode("latin-1"))
     ('utf-8', 'windows-1252')
     """
-    if _is_utf8(data) or _OF_UTF8.search(data) or _OF_NO_TEXT.search(data):
+    return encoding_of_blocks(lambda: _parts(data))
+
+
+def encoding_of_blocks(blocks: Callable[[], Iterable[bytes | memoryview]]) -> Encoding:
+    """The same of bytes of which there are some at a time, as often as is asked."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for block in blocks():
+            decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        pass
+    else:
         return "utf-8"
+    last = b""
+    for block in blocks():
+        both = last + block
+        if _OF_UTF8.search(both) or _OF_NO_TEXT.search(both):
+            return "utf-8"
+        last = both[-1:]
     return "windows-1252"
 
 
@@ -83,25 +136,6 @@ def _names(head: str, separator: Separator) -> int:
         return 0
 
 
-def _are_numbers(values: pl.Series, mark: str) -> bool:
-    number = rf"^-?[0-9]+({mark}[0-9]+)?$"
-    filled = values.filter(values != "")
-    probe = filled.head(_PROBE)
-    return bool(
-        len(probe)
-        and probe.str.contains(number).all()
-        and filled.str.contains(mark).any()
-        and filled.str.contains(number).all()
-    )
-
-
-def _is_utf8(data: bytes) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def _parts(data: bytes) -> Iterator[memoryview]:
     whole = memoryview(data)
-    try:
-        for start in range(0, len(data), _PART):
-            decoder.decode(whole[start : start + _PART])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
+    return (whole[start : start + _PART] for start in range(0, len(data), _PART))

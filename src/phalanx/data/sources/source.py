@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from phalanx.data.sources import csv_blocks
 from phalanx.data.sources.coded_files import KINDS, read_coded
 from phalanx.data.sources.csv_files import dialect_of, read_csv
 from phalanx.data.sources.dialects import Dialect
@@ -120,7 +121,15 @@ def csv_dialect(source: str | Path) -> Dialect:
     if "://" in str(source) or not _is_csv(path := Path(source)) or path.is_dir():
         return Dialect()
     check_there(path)
+    if is_csv(path) and not csv_blocks.fits(path):
+        return csv_blocks.dialect_by_blocks(path)
     return dialect_of(path, packed=_is_packed(path))
+
+
+def is_csv(source: Any) -> bool:
+    """Whether a source is the path of a CSV file that is not packed, by its name."""
+    named = isinstance(source, str | Path) and "://" not in str(source)
+    return named and _is_csv(Path(source)) and not _is_packed(Path(source))
 
 
 def _is_packed(path: Path) -> bool:

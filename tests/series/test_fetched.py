@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A query's rows that the memory does not hold are published in parts, as those of a Parquet file."""
+"""Rows of a query, or of a CSV file, that the memory does not hold are published in parts, as those
+of a Parquet file.
+"""
 
 import sqlite3
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 
 from phalanx import Plan
+from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
 from phalanx.errors import MethodError
 from phalanx.verification.check import verify
@@ -61,6 +64,23 @@ def test_rows_that_do_not_fit_are_published_in_parts(tmp_path, monkeypatch, meth
     assert {path.name for path in tmp_path.iterdir()} == {
         *("d.db", "out", "plan.toml", "s.db", "s.db.key", "s.db.mark")
     }
+
+
+def test_a_csv_file_that_does_not_fit_is_published_in_parts(tmp_path, monkeypatch):
+    """As the rows of a query; in one piece where it does."""
+    of = plan(tmp_path, "mondrian")
+    read_source("sqlite:///" + str(tmp_path / "d.db"), query="select * from t").write_csv(
+        tmp_path / "t.csv"
+    )
+    text = (tmp_path / "plan.toml").read_text()
+    source = 'url = "sqlite:///d.db"\nquery = "select * from t"'
+    (tmp_path / "plan.toml").write_text(text.replace(source, 'path = "t.csv"'))
+    of = Plan.read(tmp_path / "plan.toml")
+    assert of.publish().manifest.parts == []
+    monkeypatch.setattr(choosing, "memory_left", lambda: 8_900 * 4 * 170)
+    release = of.publish()
+    assert len(release.manifest.parts) > 1
+    assert verify([release.path]).holds
 
 
 def test_rows_that_fit_are_in_one_piece(tmp_path):

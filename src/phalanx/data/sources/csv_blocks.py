@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A CSV file that is larger than the memory, some lines at a time: what ``csv_files`` makes of it,
+which is all columns as text first, and then the types that all rows allow.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.csv_files import MAX_LINE, Parser, filled, parsed, parsed_by, parsers
+from phalanx.data.sources.dialects import (
+    SEPARATORS,
+    Decimal,
+    Dialect,
+    Marks,
+    Separator,
+    decimal_by,
+    encoding_of_blocks,
+    separator_of,
+)
+from phalanx.data.sources.reading import refusing
+from phalanx.errors import SourceError
+
+_AT_ONCE: Final = 1 << 23
+"""Bytes that are read at a time."""
+_HEAD: Final = 1 << 20
+_CELL: Final = 48
+"""Bytes that a value takes while a file is read whole and looked at, beside those of the file."""
+
+
+def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
+    """All columns as text, some rows at a time, in their order; SourceError as ``read_csv``, with the
+    line of the file.
+
+    A line break within quotes is none between rows. So quotes must pair up: where one stands in the
+    middle of a value that is not quoted, that is refused, too.
+    """
+    header, held, before = b"", b"", 0
+    unreadable = _unreadable(path)
+    with refusing(unreadable), path.open("rb") as file:
+        more = file.read(_AT_ONCE)
+        while more or held:
+            held += more
+            with refusing(unreadable):
+                more = file.read(_AT_ONCE)
+            end = end_of_rows(held) if more else len(held)
+            if not end and len(held) > MAX_LINE + _AT_ONCE:
+                raise _unpaired(path)
+            if not end:
+                continue
+            rows, held = held[:end], held[end:]
+            if _stray(dialect).search(rows):
+                raise _unpaired(path)
+            yield parsed(header + rows, path, dialect, before=before - bool(header))[0]
+            header = header or rows[: rows.find(b"\n") + 1]
+            before += rows.count(b"\n")
+
+
+class Types:
+    """What the columns may be by all rows that were seen."""
+
+    def __init__(self, decimal: Decimal, text: Collection[str] | None) -> None:
+        """Nothing is seen yet; the columns in ``text`` are text, None: all."""
+        self._decimal: Decimal = decimal
+        self._text = text
+        self._left: dict[str, list[Parser]] = {}
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Take in some rows, of which all columns are text."""
+        if self._text is None:
+            return
+        for column in frame.get_columns():
+            values = filled(column)
+            if column.name in self._text or values.null_count() == len(values):
+                continue
+            left = self._left.get(column.name, parsers(self._decimal))
+            self._left[column.name] = [parse for parse, _ in parsed_by(left, values)]
+
+    @property
+    def parsers(self) -> Mapping[str, Parser]:
+        """How each column is parsed that is no text."""
+        return {name: left[0] for name, left in self._left.items() if left}
+
+
+def fits(path: Path) -> bool:
+    """Whether the memory holds a CSV file, and what it takes to read it whole and look at its
+    columns, by how many values its beginning has.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    cells = head.count(b"\n") + max(head.count(each.encode()) for each in SEPARATORS)
+    return size * (2 + _CELL * cells // max(len(head), 1)) <= memory_left()
+
+
+def dialect_by_blocks(path: Path) -> Dialect:
+    """As ``dialect_of`` finds it of all of a file that is not packed, some lines at a time."""
+    with refusing(_unreadable(path)), path.open("rb") as file:
+        head = file.read(_HEAD).decode("utf-8", errors="surrogateescape")
+        separator: Separator = "\t" if path.suffix.lower() == ".tsv" else separator_of(head)
+
+        def blocks() -> Iterator[bytes]:
+            file.seek(0)
+            return iter(partial(file.read, _AT_ONCE), b"")
+
+        encoding = encoding_of_blocks(blocks)
+    dialect = Dialect(separator, encoding=encoding)
+    if separator == ",":
+        return dialect
+    marks: dict[str, Marks] = {}
+    for frame in text_blocks(path, dialect):
+        for column in frame.get_columns():
+            marks.setdefault(column.name, Marks()).see(column)
+    return dialect._replace(decimal=decimal_by(marks.values()))
+
+
+def sample_by_blocks(path: Path, dialect: Dialect, most: int) -> tuple[pl.DataFrame, int]:
+    """At most so many rows at equal distances, and how many there are; types as all rows allow."""
+    types, taken, step, rows = Types(dialect.decimal, ()), list[pl.DataFrame](), 1, 0
+    for frame in text_blocks(path, dialect):
+        types.see(frame)
+        taken.append(_apart(frame.gather_every(step, -rows % step)))
+        rows += frame.height
+        while sum(some.height for some in taken) > most:  # every other row of them
+            taken, step = [pl.concat(taken).gather_every(2)], 2 * step
+    return typed(pl.concat(taken), types.parsers), rows
+
+
+def typed(frame: pl.DataFrame, parsers: Mapping[str, Parser]) -> pl.DataFrame:
+    """Columns of text as what the parsers of some of them make of them."""
+    made = (parse(filled(frame[name])) for name, parse in parsers.items() if name in frame)
+    return frame.with_columns(column for column in made if column is not None)
+
+
+def _apart(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows that were chosen, without the texts of all others."""
+    return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def end_of_rows(held: bytes) -> int:
+    """Where the last row that is whole ends; 0 where none is. Empty lines behind it, which may be
+    the last of the file, are left to what follows.
+    """
+    end, quotes = len(held), held.count(b'"')
+    while (at := held.rfind(b"\n", 0, end)) >= 0:
+        quotes -= held.count(b'"', at, end)
+        if quotes % 2 == 0 and held[:at].rstrip(b"\r")[-1:] not in (b"", b"\n"):
+            return at + 1
+        end = at
+    return 0
+
+
+def _stray(dialect: Dialect) -> re.Pattern[bytes]:
+    """A quote that neither begins nor ends a value, nor is doubled."""
+    other = b'[^"\\r\\n' + re.escape(dialect.separator.encode()) + b"]"
+    return re.compile(other + b'"' + other)
+
+
+def _unreadable(path: Path) -> SourceError:
+    return SourceError(
+        f"the file {path.name!r} cannot be read; check that you may read it, and that its disk is"
+        " sound."
+    )
+
+
+def _unpaired(path: Path) -> SourceError:
+    return SourceError(
+        f"the quotes in {path.name!r} do not pair up; quote values that hold a quote, and double the"
+        " quotes inside."
+    )

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A CSV file that is read some lines at a time says what it says whole, and is refused for the same
+line.
+"""
+
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phalanx.data.sources import batches, csv_blocks
+from phalanx.data.sources.batches import read_or_sample
+from phalanx.data.sources.csv_blocks import (
+    Types,
+    dialect_by_blocks,
+    fits,
+    sample_by_blocks,
+    text_blocks,
+    typed,
+)
+from phalanx.data.sources.csv_files import dialect_of, read_csv
+from phalanx.data.sources.dialects import Dialect
+from phalanx.errors import SourceError
+
+VALUES = [
+    *("", '""', "1", "02", "-3", "+4", "1.5", "1,5", "x", "NaN", "é", "  ", "12345678901234567"),
+    *('"a,b"', '"a;b"', '"a\nb"', '"a\r\n\nb"', '"q""q"', '"""q"""'),
+    *("2020-01-02", "01.02.2020", "2020-01-02T10:00:00", "01.02.2020 10:00", "10:00"),
+]
+STRAY = ['"', 'a"b', '"a', 'a"', '"a"b']
+
+
+@st.composite
+def files(draw: st.DrawFn, values: list[str]) -> tuple[str, Dialect]:
+    """A small file, most of whose rows have as many values as its header, and how it is written."""
+    separator, line = draw(st.sampled_from([",", ";"])), draw(st.sampled_from(["\n", "\r\n"]))
+    width = draw(st.integers(1, 3))
+    one = st.sampled_from(values)
+    row = st.lists(one, min_size=width, max_size=width) | st.lists(one, max_size=3)
+    rows = [list("abc")[:width], *draw(st.lists(row, max_size=8))]
+    text = line.join(separator.join(row) for row in rows) + draw(
+        st.sampled_from(["", "\n", "\n\n"])
+    )
+    return text, Dialect(separator, "." if separator == "," else ",")
+
+
+def by_blocks(path: Path, dialect: Dialect) -> pl.DataFrame | str:
+    """All rows, or what is said of the file."""
+    types = Types(dialect.decimal, ["b"])
+    frames = []
+    try:
+        for frame in text_blocks(path, dialect):
+            types.see(frame)
+            frames.append(frame)
+    except SourceError as refused:
+        return str(refused)
+    return typed(pl.concat(frames), types.parsers)
+
+
+def whole(path: Path, dialect: Dialect) -> pl.DataFrame | str:
+    """The same of all of it at once."""
+    try:
+        return read_csv(path, dialect=dialect, text=["b"])
+    except SourceError as refused:
+        return str(refused)
+
+
+def same(one: pl.DataFrame | str, other: pl.DataFrame | str) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return isinstance(one, str) and one == other
+    return one.equals(other) and one.schema == other.schema
+
+
+@given(files(VALUES), st.integers(1, 60))
+@settings(max_examples=400, deadline=None)
+def test_lines_at_a_time_are_the_same_table(file: tuple[str, Dialect], at_once: int) -> None:
+    """Types, missing values, line breaks within quotes; and what is wrong in which line."""
+    text, dialect = file
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        path = Path(place, "t.csv")
+        path.write_text(text, newline="")
+        patch.setattr(csv_blocks, "_AT_ONCE", at_once)
+        assert same(by_blocks(path, dialect), whole(path, dialect))
+
+
+@given(files([*VALUES, *STRAY]), st.integers(1, 60))
+@settings(max_examples=400, deadline=None)
+def test_a_stray_quote_is_refused_or_means_the_same(
+    file: tuple[str, Dialect], at_once: int
+) -> None:
+    """No row is taken for another one's: where quotes do not pair up, that is said."""
+    text, dialect = file
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        path = Path(place, "t.csv")
+        path.write_text(text, newline="")
+        patch.setattr(csv_blocks, "_AT_ONCE", at_once)
+        found = by_blocks(path, dialect)
+        assert isinstance(found, str) or same(found, whole(path, dialect))
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["1,5", "2.5", "3", "x", "", "Köln"]), min_size=2, max_size=2)
+    ),
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["utf-8", "windows-1252"]),
+    st.integers(1, 30),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_dialect_is_found_by_blocks(
+    rows: list[list[str]], separator: str, encoding: str, at_once: int
+) -> None:
+    """Separator, decimal mark and encoding are those that the whole file shows."""
+    quoted = [[f'"{value}"' if separator in value else value for value in row] for row in rows]
+    text = "\n".join(separator.join(row) for row in [["a", "b"], *quoted])
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        path = Path(place, "t.csv")
+        path.write_text(text, encoding=encoding, newline="")
+        patch.setattr(csv_blocks, "_AT_ONCE", at_once)
+        assert dialect_by_blocks(path) == dialect_of(path)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 1000])
+def test_a_sample_stands_at_equal_distances(tmp_path, monkeypatch, most):
+    """At most so many rows, from the first one on, with the types that all rows allow."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 64)
+    path = tmp_path / "t.csv"
+    frame = pl.DataFrame({"n": range(100), "zip": ["1"] * 99 + ["02"]})
+    frame.write_csv(path)
+    found, rows = sample_by_blocks(path, Dialect(), most)
+    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128) if -(-100 // step) <= most)
+    assert rows == 100
+    assert found["n"].to_list() == list(range(0, 100, step))
+    assert found.schema == frame.schema
+
+
+def test_a_table_to_look_at_is_a_sample_where_the_memory_does_not_hold_it(tmp_path, monkeypatch):
+    """Else it is read whole."""
+    path = tmp_path / "t.csv"
+    pl.DataFrame({"n": range(100)}).write_csv(path)
+    monkeypatch.setattr(batches, "_SAMPLE", 30)
+    assert fits(path)
+    assert read_or_sample(path)[0].height == 100
+    monkeypatch.setattr(csv_blocks, "memory_left", lambda: path.stat().st_size)
+    assert not fits(path)
+    frame, rows = read_or_sample(path)
+    assert (frame["n"].to_list(), rows) == (list(range(0, 100, 4)), 100)
+
+
+def test_quotes_that_never_end_are_no_endless_row(tmp_path, monkeypatch):
+    """A file that goes on within quotes is refused before it is all held."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 64)
+    monkeypatch.setattr(csv_blocks, "MAX_LINE", 1000)
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"' + "x\n" * 5000)
+    with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
+        list(text_blocks(path, Dialect()))
