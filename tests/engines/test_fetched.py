@@ -123,8 +123,19 @@ def test_a_csv_file_that_fits_is_in_memory(lines):
     assert frame.equals(expected)
     assert pl.DataFrame(pa.table(of)).equals(expected)
     assert expected.dtypes == [pl.String, pl.String, pl.Date]
-    assert [names for _, names in asked] == [["age", "zip", "on"]]
-    assert 88 <= asked[0][0] <= 93
+    assert asked == [(lines.stat().st_size // 3, ["age", "zip", "on"])]
+
+
+def test_values_that_are_longer_decide_nothing(lines):
+    """How many rows there are is counted, those with line breaks within quotes, too."""
+    of = []
+    for value in ("x", "a long value", '"with ""a"" line\nbreak, and more"'):
+        text = "age,ill\n" + f"1,{value}\n" * 40
+        lines.write_text(text)
+        asked = []
+        Lines(lines, Dialect()).fetch(lambda *some, asked=asked: asked.append(some), lines.parent)
+        of.append(asked[1:])
+    assert of == [[(40, ["age", "ill"])]] * 3
 
 
 @pytest.mark.parametrize("at_once", [1, 50, 10_000])
@@ -143,9 +154,11 @@ def test_a_csv_file_that_does_not_fit_is_on_the_disk(lines, monkeypatch, at_once
 
 
 def test_a_csv_file_that_the_memory_does_not_hold_is_on_the_disk(lines, monkeypatch):
-    """Whatever the estimate of the method is."""
+    """And is read from there, so that it is published as it would be if its values were shorter."""
     monkeypatch.setattr(csv_blocks, "memory_left", lambda: 2000)
-    assert isinstance(Lines(lines, Dialect()).fetch(lambda *_: True, lines.parent), Batches)
+    monkeypatch.setattr(fetched, "read_source", None)
+    found = Lines(lines, Dialect()).fetch(lambda *_: True, lines.parent)
+    assert found.equals(read_source(lines))
 
 
 def test_a_csv_file_that_is_none_is_refused(lines, tmp_path):

@@ -26,7 +26,7 @@ from phalanx.data.sources.source import read_source
 from phalanx.errors import SourceError
 
 _HEAD: Final = 1 << 20
-"""Bytes by which it is estimated how many rows a file has."""
+"""So many bytes have the header of a file."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,14 @@ class Lines:
         return self.whole().to_arrow().__arrow_c_stream__(requested_schema)
 
     def fetch(self, fits: Callable[[int, Sequence[str]], bool], place: Path) -> Any:
-        """As :meth:`Query.fetch`; how many rows there are is estimated by the first ones."""
-        if not self.path.is_file() or self._fits(fits):
+        """As :meth:`Query.fetch`. How long values are has no part in whether they fit, as it has none
+        where rows of other sources are counted.
+        """
+        if not self.path.is_file() or not (names := self._names()):
+            return self.whole()
+        most = self.path.stat().st_size // len(names)  # of empty values each takes a byte
+        in_memory = fits(most, names) or fits(csv_blocks.rows_of(self.path), names)
+        if in_memory and csv_blocks.fits(self.path):
             return self.whole()
         types = Types(self.dialect.decimal, self.text)
 
@@ -114,20 +120,17 @@ class Lines:
                 yield frame
 
         laid = laid_down(seen(), place)
-        return replace(laid, parsers=types.parsers, _drop=self.drop)
+        laid = replace(laid, parsers=types.parsers, _drop=self.drop)
+        return pl.concat(laid.each(laid.names)) if in_memory and laid.rows else laid
 
-    def _fits(self, fits: Callable[[int, Sequence[str]], bool]) -> bool:
-        """By the first lines; so it is said where these are none."""
-        size = self.path.stat().st_size
+    def _names(self) -> Sequence[str]:
+        """The columns; none where the first lines are none, which is said of all of them."""
         with self.path.open("rb") as file:
             head = file.read(_HEAD)
-        first = head[: end_of_rows(head)] or head
         try:
-            names = parsed(first, self.path, self.dialect)[0].columns
+            return parsed(head[: end_of_rows(head)] or head, self.path, self.dialect)[0].columns
         except SourceError:
-            return True
-        rows = size * first.count(b"\n") // len(first)
-        return fits(rows, names) and csv_blocks.fits(self.path)
+            return []
 
 
 def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":

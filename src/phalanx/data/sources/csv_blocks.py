@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from phalanx.data.sources.available_memory import memory_left
@@ -96,6 +97,23 @@ def fits(path: Path) -> bool:
         head = file.read(_HEAD)
     cells = head.count(b"\n") + max(head.count(each.encode()) for each in SEPARATORS)
     return size * (2 + _CELL * cells // max(len(head), 1)) <= memory_left()
+
+
+def rows_of(path: Path) -> int:
+    """How many lines there are behind the header that do not end within quotes; so it is no matter
+    how long values are.
+    """
+    rows, inside = -1, 0
+    with refusing(_unreadable(path)), path.open("rb") as file:
+        while block := file.read(_AT_ONCE):
+            if not inside and b'"' not in block:
+                rows += block.count(b"\n")
+                continue
+            data = np.frombuffer(block, dtype=np.uint8)
+            within = (np.cumsum(data == ord('"'), dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
+            rows += int(((data == ord("\n")) & (within == 0)).sum())
+            inside = int(within[-1])
+    return max(rows, 0)
 
 
 def dialect_by_blocks(path: Path) -> Dialect:
