@@ -8,7 +8,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from phalanx import Plan
+from phalanx import Mondrian, Plan, Schema, Series
 from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
 from phalanx.errors import MethodError
@@ -81,6 +81,19 @@ def test_a_csv_file_that_does_not_fit_is_published_in_parts(tmp_path, monkeypatc
     release = of.publish()
     assert len(release.manifest.parts) > 1
     assert verify([release.path]).holds
+
+
+def test_a_csv_file_by_its_path_is_published_in_parts(tmp_path, monkeypatch):
+    """Without a plan, too, whose dialect is found in all of the file."""
+    plan(tmp_path, "mondrian")
+    table = read_source("sqlite:///" + str(tmp_path / "d.db"), query="select * from t")
+    table.write_csv(tmp_path / "t.csv", separator=";")
+    schema = Schema(identifier="person", quasi=["age", "zip"], sensitive="ill")
+    series = Series("one", schema, Mondrian(k=5), to=tmp_path / "out")
+    assert series.publish(tmp_path / "t.csv").manifest.parts == []
+    monkeypatch.setattr(choosing, "memory_left", lambda: 8_900 * 4 * 170)
+    assert len(series.publish(tmp_path / "t.csv").manifest.parts) > 1
+    assert series.verify().holds
 
 
 def test_rows_that_fit_are_in_one_piece(tmp_path):

@@ -85,12 +85,12 @@ class Query:
 
 @dataclass(frozen=True)
 class Lines:
-    """A CSV file, of which nothing is read yet; ``drop`` and ``text`` as ``read_source`` takes
-    them.
+    """A CSV file, of which nothing is read yet; ``dialect``, ``drop`` and ``text`` as
+    ``read_source`` takes them.
     """
 
     path: Path
-    dialect: Dialect
+    dialect: Dialect | None
     drop: Collection[str] = ()
     text: Collection[str] = ()
 
@@ -112,10 +112,11 @@ class Lines:
         in_memory = fits(most, names) or fits(csv_blocks.rows_of(self.path), names)
         if in_memory and csv_blocks.fits(self.path):
             return self.whole()
-        types = Types(self.dialect.decimal, self.text)
+        dialect = self.dialect or csv_blocks.dialect_by_blocks(self.path)
+        types = Types(dialect.decimal, self.text)
 
         def seen() -> Iterator[pl.DataFrame]:
-            for frame in text_blocks(self.path, self.dialect):
+            for frame in text_blocks(self.path, dialect):
                 types.see(frame)
                 yield frame
 

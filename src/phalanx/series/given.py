@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import read_source
+from phalanx.data.sources.source import is_csv, read_source
+from phalanx.engines.fetched import Lines
 from phalanx.errors import (
     MethodError,
     PhalanxWarning,
@@ -21,6 +22,7 @@ from phalanx.errors import (
     SchemaError,
     SourceError,
     kind_of,
+    path_of,
     shortened,
 )
 from phalanx.exact import is_list, whole
@@ -114,6 +116,13 @@ def check_progress(progress: Callable[..., None]) -> None:
             f"progress is {kind_of(progress)}; give a function that takes a step, as in"
             " progress=print."
         )
+
+
+def by_lines(table: Any, schema: Schema) -> Any:
+    """A CSV file by its path as what is read once it is known how much memory there is."""
+    if not is_csv(table):
+        return table
+    return Lines(path_of(table, "the source", SourceError), None, schema.drop, schema.texts)
 
 
 def read_table(table: Any, schema: Schema) -> "pl.DataFrame":

@@ -44,6 +44,7 @@ from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import (
     Progress,
+    by_lines,
     check_parts,
     check_progress,
     lasting_of,
@@ -402,6 +403,7 @@ class Series:
         made = self._is
         began = self._began() if made.method.needs_persons else None
         wanted = made.schema, made.method, made.engine, made.memory_limit, began
+        table = by_lines(table, made.schema)
         if isinstance(table, FETCHED):
             with writing(made.to):
                 table = fetch(table, *wanted, place=staging.above(made.to))
