@@ -167,7 +167,8 @@ def end_of_rows(held: bytes) -> int:
     end, quotes = len(held), held.count(b'"')
     while (at := held.rfind(b"\n", 0, end)) >= 0:
         quotes -= held.count(b'"', at, end)
-        if quotes % 2 == 0 and held[:at].rstrip(b"\r")[-1:] not in (b"", b"\n"):
+        row_end = at - held.startswith(b"\r", max(at - 1, 0))
+        if quotes % 2 == 0 and held[max(row_end - 1, 0) : row_end] not in (b"", b"\n"):
             return at + 1
         end = at
     return 0
