@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from exploration.scene import DP, PLAN, people, plan
-from phalanx.data.sources import batches
+from phalanx.data.sources import batches, csv_blocks
+from phalanx.data.sources.source import read_source
 from phalanx.errors import PlanError
 from phalanx.exploration.ground import Ground, digest, ground
 from phalanx.plan import Plan
@@ -111,6 +112,27 @@ def test_a_sample_is_spent_of_a_table_that_the_memory_does_not_hold(
     both = pl.concat([drawn.tables[0], rest], how="vertical_relaxed").sort("who")
     assert both.equals(people().sort("who")) and 0 < rest.height < 120
     assert on(tmp_path, sample="1/3").tables[0].equals(drawn.tables[0])
+
+
+def test_a_sample_is_spent_of_a_csv_file_that_the_memory_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read some lines at a time, and known again where the memory holds it."""
+    plan(tmp_path)
+    people().write_csv(tmp_path / "people.csv")
+    text = PLAN.replace("people.parquet", "people.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(csv_blocks, "memory_left", lambda: 100)
+        patch.setattr(csv_blocks, "_AT_ONCE", 100)
+        patch.setattr(Plan, "table", lambda _: pytest.fail("the table was read whole"))
+        drawn = on(tmp_path, text, sample="1/3")
+    rest = pl.read_parquet(drawn.source)
+    both = pl.concat([drawn.tables[0], rest], how="vertical_relaxed").sort("who")
+    whole = read_source(
+        tmp_path / "people.csv", text=Plan.read(tmp_path / "plan.toml").schema().texts
+    )
+    assert both.equals(whole.sort("who")) and 0 < rest.height < 120
+    assert on(tmp_path, text, sample="1/3").tables[0].equals(drawn.tables[0])
 
 
 @pytest.mark.parametrize("share", [0, 1, 2, "a"])

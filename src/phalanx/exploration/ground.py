@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.csv_blocks import fits
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import read_source
+from phalanx.data.sources.source import is_csv, read_source
 from phalanx.data.waves import in_order, one_wave, waves_of
+from phalanx.engines.fetched import Lines
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
 from phalanx.exploration.grid import Section
@@ -174,7 +176,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
             " --surrogate."
         )
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
-    pieces = _in_pieces(plan)
+    pieces = _in_pieces(plan, folder.absolute().parent)
     drawn_from = json.dumps({"table": _digest_of([pieces()]), "share": str(share)}).encode()
     make_private(folder)
     if not mark.exists():
@@ -196,12 +198,19 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     return Ground([sample], what, why, rest)
 
 
-def _in_pieces(plan: Plan) -> Callable[[], Iterator[pl.DataFrame]]:
+def _in_pieces(plan: Plan, place: Path) -> Callable[[], Iterator[pl.DataFrame]]:
     """Gives the table of a plan each time, whole, or some rows at a time where the memory does not
-    hold it; it is the same table each time, or refused.
+    hold it; it is the same table each time, or refused. ``place``: a folder on the disk, in which
+    nothing appears.
     """
-    batches = Batches.of(plan.source_path(), drop=plan.schema().drop)
-    if batches is not None and not batches.fits():
+    given, schema = plan.source_path(), plan.schema()
+    batches = Batches.of(given, drop=schema.drop)
+    if is_csv(given) and plan.wave is None and Path(given).is_file() and not fits(Path(given)):
+        lines = Lines(Path(given), plan.sections.source.dialect, schema.drop, schema.texts)
+        batches = lines.fetch(lambda *_: False, place)
+    elif batches is not None and batches.fits():
+        batches = None
+    if batches is not None:
         return partial(batches.each, batches.names)
     table = _table(plan)
     return lambda: iter([table])
