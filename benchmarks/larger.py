@@ -6,20 +6,27 @@ are followed, a second table is published too, in which one person in twenty is 
 releases are checked with the ledger.
 
     python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD] [--birthplaces 57]
+        [--source parquet]
 
 The table is made up in batches, N rows x 6 columns: a person, four quasi-identifiers, an occupation.
 ``seconds`` are by the clock, ``cpu`` is what all threads took, ``peak`` the most memory that was
-resident. The disk needs room for the table three times. With fewer ``birthplaces`` more persons share
+resident. The disk needs room for the table three times. The ``source`` is a file of Parquet or CSV, a
+folder of Parquet files, or a query of SQLite. With fewer ``birthplaces`` more persons share
 their quasi-identifiers.
 """
 
 import argparse
+import itertools
 import os
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +53,18 @@ METHODS = {
     "global-guarantee": 'name = "global-guarantee"\nl = 3',
     "levels": SAMPLING % "" + "epsilon_scheme = 0.5\n",
 }
+SOURCES = {
+    "parquet": 'path = "table.parquet"',
+    "csv": 'path = "table.csv"',
+    "folder": 'path = "table"',
+    "sqlite": 'url = "sqlite:///table.db"\nquery = "select * from people"',
+}
 FOLLOWED = ("m-invariance", "global-guarantee")
 PLAN = """
 [series]
 name = "larger"
 [source]
-path = "table.parquet"
+{source}
 [schema]
 identifier = "person"
 quasi = ["age", "sex", "education", "birthplace"]
@@ -87,19 +100,49 @@ def batch(first: int, rows: int, birthplaces: int = 57) -> pl.DataFrame:
 
 def make(path: Path, rows: int, birthplaces: int = 57, *, again: bool = False) -> None:
     """The table, a batch at a time; ``again``: with another person in the place of one in twenty."""
-    writer = None
+    with ExitStack() as opened:
+        write = writer(path, opened)
+        for frame in batches(rows, birthplaces, again=again):
+            write(frame)
+
+
+def writer(path: Path, opened: ExitStack) -> Callable[[pl.DataFrame], object]:
+    """What writes some rows behind the others, in the form that the name of the path says."""
+    if path.suffix == ".csv":
+        file = opened.enter_context(path.open("wb"))
+        return lambda frame: frame.write_csv(file, include_header=not file.tell())
+    if path.suffix == ".db":
+        path.unlink(missing_ok=True)
+        database = opened.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+        columns = list(batch(0, 1).columns)
+        database.execute(f"create table people ({', '.join(columns)})")
+
+        def insert(frame: pl.DataFrame) -> None:
+            database.execute("begin")
+            marks = ", ".join("?" * len(columns))
+            database.executemany(f"insert into people values ({marks})", frame.iter_rows())  # noqa: S608 - marks alone
+            database.execute("commit")
+
+        return insert
+    if path.suffix == ".parquet":
+        schema = batch(0, 1).to_arrow().schema
+        plain = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+        whole = opened.enter_context(pq.ParquetWriter(path, schema, **plain))
+        return lambda frame: whole.write_table(frame.to_arrow())
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    numbers = itertools.count()
+    return lambda frame: frame.write_parquet(path / f"part-{next(numbers):05}.parquet")
+
+
+def batches(rows: int, birthplaces: int, *, again: bool) -> Iterator[pl.DataFrame]:
+    """The rows of the table."""
     for first in range(0, rows, BATCH):
         frame = batch(first, min(BATCH, rows - first), birthplaces)
         if again:
             new = batch(rows + first, frame.height, birthplaces)
             frame = pl.concat([frame[frame.height // 20 :], new[: frame.height // 20]])
-        table = frame.to_arrow()
-        writer = writer or pq.ParquetWriter(
-            path, table.schema, compression="zstd", use_dictionary=False, write_statistics=False
-        )
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
+        yield frame
 
 
 def timed(words: list[str], folder: Path, limit: int) -> str:
@@ -132,21 +175,26 @@ def run() -> None:
     parser.add_argument("--limit", default="4 GiB")
     parser.add_argument("--method", choices=METHODS, default="mondrian")
     parser.add_argument("--birthplaces", type=int, default=57)
+    parser.add_argument("--source", choices=SOURCES, default="parquet")
     parser.add_argument("--folder", type=Path, help="where the table and releases lie meanwhile")
     options = parser.parse_args()
     limit = bytes_of(options.limit)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
-        make(folder / "table.parquet", options.rows, options.birthplaces)
-        (folder / "plan.toml").write_text(
-            PLAN.format(method=METHODS[options.method], limit=options.limit)
+        folder, source = Path(name), SOURCES[options.source]
+        table = {"sqlite": "table.db", "folder": "table"}.get(
+            options.source, f"table.{options.source}"
         )
+        make(folder / table, options.rows, options.birthplaces)
+        (folder / "plan.toml").write_text(
+            PLAN.format(method=METHODS[options.method], limit=options.limit, source=source)
+        )
+        asked = ["sqlite:///table.db", "--query", "select * from people"]
         print(
             f"{'job':<22}{'rows':>12}{'limit':>10}{'seconds':>9}{'cpu':>9}{'peak MB':>9}{'parts':>7}"
         )
         first, publish = "releases/larger-1", ["publish", "plan.toml"]
         jobs = [
-            ["init", "table.parquet", "--to", "proposed.toml"],
+            ["init", *(asked if table == "table.db" else [table]), "--to", "proposed.toml"],
             publish,
             ["verify", first],
             ["estimate", first, "count(*) where age >= 60 and sex = 'sex 1'"],
@@ -156,7 +204,7 @@ def run() -> None:
             jobs[2:3] = [publish, ["verify", *both, "--ledger", "sqlite:///larger.db"]]
         for at, words in enumerate(jobs):
             if words == publish == jobs[at - 1]:
-                make(folder / "table.parquet", options.rows, options.birthplaces, again=True)
+                make(folder / table, options.rows, options.birthplaces, again=True)
             figures = timed(words, folder, limit)
             parts = len(list((folder / "releases" / "larger-1").glob("data*.parquet")))
             print(
