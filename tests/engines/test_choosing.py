@@ -125,7 +125,7 @@ def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, t
 
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
     """A frame, a memory of nothing, and values that are not applicable."""
-    with pytest.raises(PlanError, match="reads Parquet files or a query"):
+    with pytest.raises(PlanError, match="reads Parquet files, a CSV file"):
         divide(pl.DataFrame({"a": [1]}), SCHEMA, Mondrian(k=2), engine="out-of-core")
     left(monkeypatch, 1_000)
     with pytest.raises(MethodError, match="too little for parts of 2,000 rows"):

@@ -169,3 +169,20 @@ def test_a_csv_file_that_is_none_is_refused(lines, tmp_path):
         lines.write_text(text)
         with pytest.raises(SourceError, match=refusal):
             Lines(lines, Dialect()).fetch(lambda *_: False, tmp_path)
+
+
+def test_declared_text_does_not_choose_the_decimal_mark(tmp_path):
+    """Whole and in pieces: sizes with a comma are text by the plan, and weights have a point."""
+    path = tmp_path / "t.csv"
+    path.write_text("size;weight\n" + "".join(f"{i},5;{i}.5\n" for i in range(9)))
+    laid = Lines(path, None, (), ["size"]).fetch(lambda *_: False, tmp_path)
+    found = pl.concat(laid.each(laid.names))
+    assert found.equals(read_source(path, text=["size"]))
+    assert found.dtypes == [pl.String, pl.Float64]
+
+
+def test_a_query_whose_values_are_too_long_is_refused(url, tmp_path, monkeypatch):
+    """Few rows may take much memory; that there are few decides how they would be published."""
+    monkeypatch.setattr(fetched, "memory_left", lambda: 100)
+    with pytest.raises(SourceError, match="more rows than there is memory for"):
+        Query(url, SQL).fetch(lambda *_: True, tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from phalanx import Mondrian, Plan, Schema, Series
 from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
-from phalanx.errors import MethodError
+from phalanx.errors import MethodError, SourceError
 from phalanx.verification.check import verify
 
 METHODS = {
@@ -110,3 +110,14 @@ def test_a_method_that_needs_the_whole_table_says_so(tmp_path):
     of = plan(tmp_path, "mutual-cover", 'engine = "out-of-core"')
     with pytest.raises(MethodError, match="needs the whole table in memory"):
         of.publish()
+
+
+def test_a_query_without_rows_says_so(tmp_path):
+    """In parts as in one piece."""
+    for more in ("", 'engine = "out-of-core"'):
+        plan(tmp_path, "mondrian", more)
+        text = (tmp_path / "plan.toml").read_text().replace("from t", "from t where 0")
+        (tmp_path / "plan.toml").write_text(text)
+        with pytest.raises(SourceError, match="the table has no rows"):
+            Plan.read(tmp_path / "plan.toml").publish()
+        (tmp_path / "d.db").unlink()

@@ -93,7 +93,10 @@ def fetch(
         columns = len([name for name in names if name not in schema.drop])
         return engine is None and rows * columns * each <= room
 
-    return source.fetch(fits, place)
+    fetched = source.fetch(fits, place)
+    if engine == "out-of-core" and not isinstance(fetched, Batches):
+        raise SourceError("the table has no rows; give one that has some.")
+    return fetched
 
 
 def divide(
@@ -164,8 +167,8 @@ def divide(
             return None
         check_parquet(table)
         raise PlanError(
-            "[publish] engine = 'out-of-core' reads Parquet files or a query; give them as the"
-            " source, or leave the engine out."
+            "[publish] engine = 'out-of-core' reads Parquet files, a CSV file that is not packed, or"
+            " a query; give one of these, or leave the engine out."
         )
     columns = len([name for name in batches.names if name not in schema.drop])
     rows = batches.rows

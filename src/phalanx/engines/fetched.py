@@ -16,17 +16,15 @@ from typing import Any, Final
 import polars as pl
 
 from phalanx.data.sources import csv_blocks
+from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.batches import AT_ONCE, Batches
 from phalanx.data.sources.csv_blocks import Types, end_of_rows, text_blocks, typed
 from phalanx.data.sources.csv_files import Parser, parsed
-from phalanx.data.sources.databases import rows_of_query, within_memory
+from phalanx.data.sources.databases import check_room, rows_of_query, within_memory
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.source import read_source
 from phalanx.errors import SourceError
-
-_HEAD: Final = 1 << 20
-"""So many bytes have the header of a file."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +70,10 @@ class Query:
         import pyarrow as pa
 
         with rows_of_query(self.url, self.sql, self.text) as reader:
-            held, rows = list[Any](), iter(reader)
+            held, rows, room = list[Any](), iter(reader), memory_left() // 2
             for batch in rows:
                 held.append(batch)
+                room = check_room(batch, room)
                 if not fits(sum(some.num_rows for some in held), batch.schema.names):
                     return self._laid_down(chain(_one_by_one(held), rows), place)
             return to_polars(pa.Table.from_batches(held, schema=reader.schema), drop=self.drop)
@@ -112,7 +111,7 @@ class Lines:
         in_memory = fits(most, names) or fits(csv_blocks.rows_of(self.path), names)
         if in_memory and csv_blocks.fits(self.path):
             return self.whole()
-        dialect = self.dialect or csv_blocks.dialect_by_blocks(self.path)
+        dialect = self.dialect or csv_blocks.dialect_by_blocks(self.path, self.text)
         types = Types(dialect.decimal, self.text)
 
         def seen() -> Iterator[pl.DataFrame]:
@@ -126,8 +125,7 @@ class Lines:
 
     def _names(self) -> Sequence[str]:
         """The columns; none where the first lines are none, which is said of all of them."""
-        with self.path.open("rb") as file:
-            head = file.read(_HEAD)
+        head = csv_blocks.head_of(self.path)
         try:
             return parsed(head[: end_of_rows(head)] or head, self.path, self.dialect)[0].columns
         except SourceError:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.data.sources import batches, csv_blocks
+from phalanx.data.sources import batches, csv_blocks, reading
 from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.csv_blocks import (
     Types,
@@ -158,3 +158,38 @@ def test_quotes_that_never_end_are_no_endless_row(tmp_path, monkeypatch):
     path.write_text('a,b\n1,"' + "x\n" * 5000)
     with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
         list(text_blocks(path, Dialect()))
+
+
+@pytest.mark.parametrize("text", ["a\n1\n" + "\n" * 1000 + "2\n", "a,b\n1,2\n" + "\n" * 1000])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_many_empty_lines_are_what_they_are(tmp_path, monkeypatch, text, line):
+    """Rows of one column without a value, or the end of the file."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 100)
+    monkeypatch.setattr(csv_blocks, "MAX_LINE", 200)
+    path = tmp_path / "t.csv"
+    path.write_text(text, newline=line)
+    assert same(by_blocks(path, Dialect()), whole(path, Dialect()))
+
+
+def test_an_empty_line_among_many_is_refused_where_it_stands(tmp_path, monkeypatch):
+    """By the first one's number, as of a small file."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 10)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n" + "\n" * 100 + "3,4\n")
+    assert by_blocks(path, Dialect()) == whole(path, Dialect())
+
+
+def test_a_value_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    """Also one of many short lines within quotes."""
+    monkeypatch.setattr(reading, "MAX_VALUE", 50)
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,"' + "x\n" * 40 + '"\n')
+    with pytest.raises(SourceError, match="holds a value of more than"):
+        list(text_blocks(path, Dialect()))
+
+
+def test_what_may_not_be_read_is_said_of_the_file(tmp_path):
+    """And not of the folder in which releases are to lie."""
+    for read in (fits, dialect_by_blocks, csv_blocks.rows_of, csv_blocks.head_of):
+        with pytest.raises(SourceError, match="cannot be read; check that you may read it"):
+            read(tmp_path)

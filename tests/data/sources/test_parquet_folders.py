@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of Parquet files is one table, read whole or some rows at a time."""
 
+import datetime as dt
+
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from phalanx.data.sources import parquet_folders
@@ -94,3 +98,24 @@ def test_a_folder_that_the_memory_does_not_hold_is_refused(folder, monkeypatch):
     monkeypatch.setattr(parquet_folders, "read_parquet", None)
     with pytest.raises(SourceError, match="the files of the folder 'table' need"):
         read_source(folder)
+
+
+def test_a_folder_that_may_not_be_entered_is_refused(folder, monkeypatch):
+    """In a sentence."""
+
+    def forbidden(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.is_file", forbidden)
+    with pytest.raises(SourceError, match="the folder 'table' cannot be read"):
+        read_source(folder)
+
+
+def test_days_of_milliseconds_are_moments_in_pieces_too(folder):
+    """As they are where the files are read whole."""
+    days = pa.table({"day": pa.array([dt.date(2020, 1, 1)], pa.date64())})
+    for name in ("part-1.parquet", "part-2.PQ"):
+        pq.write_table(days, folder / name)
+    whole = read_source(folder)
+    assert whole.schema == {"day": pl.Datetime("ms")}
+    assert pl.concat(Batches.of(folder).each(["day"])).equals(whole)

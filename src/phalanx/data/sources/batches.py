@@ -120,6 +120,8 @@ class Batches:
                         return
                     check_size(path, 0, batch.nbytes)
                     frame = pl.DataFrame(pl.from_arrow(batch))
+                moments = [field.name for field in batch.schema if str(field.type) == "date64[ms]"]
+                frame = frame.with_columns(pl.col(moments).cast(pl.Datetime("ms")))
                 check_values(frame)
                 wanted = [name for name in self.names if name in columns]
                 yield to_polars(frame.select(wanted), drop=self._drop)

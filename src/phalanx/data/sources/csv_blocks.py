@@ -24,7 +24,7 @@ from phalanx.data.sources.dialects import (
     encoding_of_blocks,
     separator_of,
 )
-from phalanx.data.sources.reading import refusing
+from phalanx.data.sources.reading import check_values, refusing
 from phalanx.errors import SourceError
 
 _AT_ONCE: Final = 1 << 23
@@ -41,7 +41,7 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
     A line break within quotes is none between rows. So quotes must pair up: where one stands in the
     middle of a value that is not quoted, that is refused, too.
     """
-    header, held, before = b"", b"", 0
+    header, held, before, columns = b"", b"", 0, 0
     unreadable = _unreadable(path)
     with refusing(unreadable), path.open("rb") as file:
         more = file.read(_AT_ONCE)
@@ -49,7 +49,10 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
             held += more
             with refusing(unreadable):
                 more = file.read(_AT_ONCE)
-            end = end_of_rows(held) if more else len(held)
+            if more and columns > 1 and not held.strip(b"\r\n"):
+                held = b"\n"  # of empty lines, which are the last or the fault, one says as much
+                continue
+            end = end_of_rows(held, single=columns == 1) if more else len(held)
             if not end and len(held) > MAX_LINE + _AT_ONCE:
                 raise _unpaired(path)
             if not end:
@@ -57,7 +60,10 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
             rows, held = held[:end], held[end:]
             if _stray(dialect).search(rows):
                 raise _unpaired(path)
-            yield parsed(header + rows, path, dialect, before=before - bool(header))[0]
+            frame = parsed(header + rows, path, dialect, before=before - bool(header))[0]
+            check_values(frame)
+            columns = frame.width
+            yield frame
             header = header or rows[: rows.find(b"\n") + 1]
             before += rows.count(b"\n")
 
@@ -88,13 +94,18 @@ class Types:
         return {name: left[0] for name, left in self._left.items() if left}
 
 
+def head_of(path: Path) -> bytes:
+    """The beginning of a file, with its header; SourceError where it may not be read."""
+    with refusing(_unreadable(path)), path.open("rb") as file:
+        return file.read(_HEAD)
+
+
 def fits(path: Path) -> bool:
     """Whether the memory holds a CSV file, and what it takes to read it whole and look at its
     columns, by how many values its beginning has.
     """
+    head = head_of(path)
     size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
     cells = head.count(b"\n") + max(head.count(each.encode()) for each in SEPARATORS)
     return size * (2 + _CELL * cells // max(len(head), 1)) <= memory_left()
 
@@ -116,8 +127,10 @@ def rows_of(path: Path) -> int:
     return max(rows, 0)
 
 
-def dialect_by_blocks(path: Path) -> Dialect:
-    """As ``dialect_of`` finds it of all of a file that is not packed, some lines at a time."""
+def dialect_by_blocks(path: Path, text: Collection[str] | None = ()) -> Dialect:
+    """As ``dialect_of`` finds it of all of a file that is not packed, some lines at a time; columns in
+    ``text`` (``None``: all) hold no numbers.
+    """
     with refusing(_unreadable(path)), path.open("rb") as file:
         head = file.read(_HEAD).decode("utf-8", errors="surrogateescape")
         separator: Separator = "\t" if path.suffix.lower() == ".tsv" else separator_of(head)
@@ -133,6 +146,8 @@ def dialect_by_blocks(path: Path) -> Dialect:
     marks: dict[str, Marks] = {}
     for frame in text_blocks(path, dialect):
         for column in frame.get_columns():
+            if text is None or column.name in text:
+                continue
             marks.setdefault(column.name, Marks()).see(column)
     return dialect._replace(decimal=decimal_by(marks.values()))
 
@@ -160,15 +175,20 @@ def _apart(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def end_of_rows(held: bytes) -> int:
+def end_of_rows(held: bytes, *, single: bool = False) -> int:
     """Where the last row that is whole ends; 0 where none is. Empty lines behind it, which may be
-    the last of the file, are left to what follows.
+    the last of the file, are left to what follows, unless they are rows of a ``single`` column.
     """
-    end, quotes = len(held), held.count(b'"')
+    end = len(held)
+    if not single:
+        end = len(held.rstrip(b"\r\n"))
+        end = max(held.find(b"\n", end) + 1, end)
+    quotes = held.count(b'"', 0, end)
     while (at := held.rfind(b"\n", 0, end)) >= 0:
         quotes -= held.count(b'"', at, end)
         row_end = at - held.startswith(b"\r", max(at - 1, 0))
-        if quotes % 2 == 0 and held[max(row_end - 1, 0) : row_end] not in (b"", b"\n"):
+        is_empty = held[max(row_end - 1, 0) : row_end] in (b"", b"\n")
+        if quotes % 2 == 0 and (single or not is_empty):
             return at + 1
         end = at
     return 0

@@ -137,6 +137,8 @@ class Rows:
         while True:
             try:
                 batch = next(self._reader, None)
+            except (pa.ArrowMemoryError, MemoryError):
+                raise _too_many() from None
             except (adbc.Error, pa.ArrowException, OSError) as refused:
                 raise self._refused(refused) from None
             if batch is None:
@@ -186,6 +188,20 @@ def _opened(
         yield rows
 
 
+def check_room(batch: Any, room: int) -> int:
+    """What is left of the room for rows behind some of them; SourceError where there is none."""
+    if batch.nbytes > room:
+        raise _too_many()
+    return room - int(batch.nbytes)
+
+
+def _too_many() -> SourceError:
+    return SourceError(
+        "the query gives more rows than there is memory for; ask for fewer, or read it on a"
+        " larger machine."
+    )
+
+
 def within_memory(rows: Rows) -> Any:
     """All rows, as a table; SourceError before they take more than half of the memory that is
     left.
@@ -194,12 +210,7 @@ def within_memory(rows: Rows) -> Any:
 
     batches, room = [], memory_left() // 2
     for batch in rows:
-        room -= batch.nbytes
-        if room < 0:
-            raise SourceError(
-                "the query gives more rows than there is memory for; ask for fewer, or read it on a"
-                " larger machine."
-            )
+        room = check_room(batch, room)
         batches.append(batch)
     return pa.Table.from_batches(batches, schema=rows.schema)
 

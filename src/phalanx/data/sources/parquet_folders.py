@@ -3,6 +3,7 @@
 file after file in the order of their names.
 """
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -29,12 +30,13 @@ def files_of(path: Path) -> list[Path]:
         return [path]
     try:
         inside = sorted(p for p in path.iterdir() if not p.name.startswith(_BESIDE))
+        are_files = [other.is_file() for other in inside]
     except OSError:
         raise SourceError(
             f"the folder {path.name!r} cannot be read; check that you may read it."
         ) from None
-    for other in inside:
-        if not other.is_file() or other.suffix.lower() not in PARQUET:
+    for other, is_file in zip(inside, are_files, strict=True):
+        if not is_file or other.suffix.lower() not in PARQUET:
             raise SourceError(
                 f"the source {str(path)!r} is a folder with {other.name!r} in it, and Parquet files"
                 " alone are read together; name a file in it."
@@ -77,6 +79,8 @@ def meta_of(path: Path) -> Any:
     """What the footer of a Parquet file says; SourceError where it has none."""
     import pyarrow.parquet as pq
 
+    if path.is_file() and not os.access(path, os.R_OK):
+        raise SourceError(f"the file {path.name!r} cannot be read; check that you may read it.")
     with refusing(malformed(path, "Parquet")):
         return pq.read_metadata(path)
 
