@@ -4,9 +4,11 @@
 import tempfile
 from datetime import date
 
+import polars as pl
 import pytest
 
 from phalanx.data.sources.source import read_source
+from phalanx.engines.fetched import Query
 from phalanx.errors import SourceError
 from support.postgresql_server import binaries, server
 
@@ -82,3 +84,10 @@ def test_no_server_is_one_sentence():
         read_source("postgresql://ann:secret@/postgres?host=/nowhere", query="SELECT 1")
 
     assert "secret" not in str(refused.value)
+
+
+def test_rows_that_do_not_fit_are_the_same_on_the_disk(url, tmp_path):
+    """Of all types that it has."""
+    sql = "SELECT * FROM patients ORDER BY id"
+    laid = Query(url, sql).fetch(lambda *_: False, tmp_path)
+    assert pl.concat(laid.each(laid.names)).equals(read_source(url, query=sql))
