@@ -228,7 +228,7 @@ def test_a_fault_of_ours_quotes_nobody(clinic, monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: object, **__: object) -> None:
         raise KeyError("Bob")
 
-    monkeypatch.setattr("phalanx.plan.read_source", broken)
+    monkeypatch.setattr("phalanx.series.series.read_table", broken)
     said = clinic("publish", "plan.toml")
     assert said.code == 70
     assert "KeyError in test_series.py" in said.err

@@ -186,3 +186,31 @@ def test_a_query_whose_values_are_too_long_is_refused(url, tmp_path, monkeypatch
     monkeypatch.setattr(fetched, "memory_left", lambda: 100)
     with pytest.raises(SourceError, match="more rows than there is memory for"):
         Query(url, SQL).fetch(lambda *_: True, tmp_path)
+
+
+def test_a_csv_file_that_changes_is_refused(lines, monkeypatch):
+    """Rows of two tables would be taken for those of one."""
+    blocks = fetched.text_blocks
+
+    def growing(path, dialect):
+        for frame in blocks(path, dialect):
+            with path.open("a") as file:
+                file.write("1,2,2026-01-02\n")
+            yield frame
+
+    monkeypatch.setattr(fetched, "text_blocks", growing)
+    with pytest.raises(SourceError, match=r"'t\.csv' changed while it was read"):
+        Lines(lines, Dialect()).fetch(lambda *_: False, lines.parent)
+
+
+def test_what_is_asked_of_a_database_is_not_shown():
+    """Its address may hold a password, and the query values."""
+    of = Query("postgresql://ann:secret@host/db", "select * from t where name = 'Ann'")
+    assert "secret" not in repr(of)
+    assert "Ann" not in repr(of)
+
+
+def test_many_rows_of_long_values_are_on_the_disk(url, tmp_path, monkeypatch):
+    """That they take much memory refuses none that do not fit by their number."""
+    monkeypatch.setattr(fetched, "memory_left", lambda: 100)
+    assert isinstance(Query(url, SQL).fetch(lambda *_: False, tmp_path), Batches)

@@ -37,7 +37,7 @@ def test_rows_that_are_drawn_hold_no_others(texts, monkeypatch, apart):
 
     monkeypatch.setattr(Cells, "microdata", microdata)
     if not apart:
-        monkeypatch.setattr(out_of_core, "_apart", lambda frame: frame)
+        monkeypatch.setattr(out_of_core, "apart", lambda frame: frame)
     before = pa.total_allocated_bytes()
     texts.drawn(Randomness.seeded(7))
     ((size, rows),) = held

@@ -23,6 +23,7 @@ from phalanx.data.sources.csv_files import Parser, parsed
 from phalanx.data.sources.databases import check_room, rows_of_query, within_memory
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.parquet_folders import check_same, state_of
 from phalanx.data.sources.source import read_source
 from phalanx.errors import SourceError
 
@@ -33,8 +34,9 @@ class Query:
     them.
     """
 
-    url: str
-    sql: str | None
+    url: str = field(repr=False)
+    """Which may hold a password."""
+    sql: str | None = field(repr=False)
     drop: Collection[str] = ()
     text: Collection[str] = ()
 
@@ -73,9 +75,9 @@ class Query:
             held, rows, room = list[Any](), iter(reader), memory_left() // 2
             for batch in rows:
                 held.append(batch)
-                room = check_room(batch, room)
                 if not fits(sum(some.num_rows for some in held), batch.schema.names):
                     return self._laid_down(chain(_one_by_one(held), rows), place)
+                room = check_room(batch, room)
             return to_polars(pa.Table.from_batches(held, schema=reader.schema), drop=self.drop)
 
     def _laid_down(self, batches: Iterator[Any], place: Path) -> Batches:
@@ -119,7 +121,9 @@ class Lines:
                 types.see(frame)
                 yield frame
 
+        state = state_of(self.path)
         laid = laid_down(seen(), place)
+        check_same(self.path, state)
         laid = replace(laid, parsers=types.parsers, _drop=self.drop)
         return pl.concat(laid.each(laid.names)) if in_memory and laid.rows else laid
 

@@ -25,6 +25,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.frames import apart
 from phalanx.engines.cells import Cells, Look, sampled_share
 from phalanx.engines.regions import Region, merged
 from phalanx.errors import MethodError, SourceError
@@ -156,7 +157,7 @@ class Divided:
         share = min(sampled_share(self.rows), Fraction(self.most, self.rows))
         stream = rng.stream("sample of rows")
         drawn = [
-            _apart(batch[stream.bernoulli(share, batch.height)])
+            apart(batch[stream.bernoulli(share, batch.height)])
             for batch in self.batches.each(self.columns)
         ]
         return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
@@ -272,12 +273,6 @@ def route(tagged: Iterable[tuple[pl.DataFrame, Ints]], files: Sequence[IO[bytes]
                 writers[number].write_table(piece)
             counts += sizes
     return [int(count) for count in counts]
-
-
-def _apart(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows in memory of their own: texts chosen of a batch hold on to all texts of it."""
-    apart = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    return apart if isinstance(apart, pl.DataFrame) else apart.to_frame()
 
 
 def _pieces(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:

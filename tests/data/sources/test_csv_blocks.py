@@ -3,6 +3,7 @@
 line.
 """
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def whole(path: Path, dialect: Dialect) -> pl.DataFrame | str:
 
 def same(one: pl.DataFrame | str, other: pl.DataFrame | str) -> bool:
     if isinstance(one, str) or isinstance(other, str):
-        return isinstance(one, str) and one == other
+        return isinstance(one, str) and isinstance(other, str) and one == other
     return one.equals(other) and one.schema == other.schema
 
 
@@ -193,3 +194,33 @@ def test_what_may_not_be_read_is_said_of_the_file(tmp_path):
     for read in (fits, dialect_by_blocks, csv_blocks.rows_of, csv_blocks.head_of):
         with pytest.raises(SourceError, match="cannot be read; check that you may read it"):
             read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("a,b\nx,y,", "line 2 of .* has 3 field"),
+        ("a,b\nu,v\nx,y,\n", "line 3 of .* has 3 field"),
+        ('a,b\nu,v\nx,"",\n\n', "line 3 of .* has 3 field"),
+        ("a,b\n\nu,v\nx,,\n", "line 2 of .* has 0 field"),  # one too few, and one too many
+        ("a\n1\n\n1,5\n", "line 4 of .* has 2 field"),
+    ],
+)
+def test_a_field_too_many_in_the_last_row_is_refused(tmp_path, text, refusal):
+    """Be it empty; of one column an empty line is a row, and not what is wrong."""
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(SourceError, match=refusal):
+        read_csv(tmp_path / "t.csv", dialect=Dialect())
+
+
+def test_nothing_is_silenced_while_rows_are_looked_at(tmp_path, monkeypatch, capfd):
+    """A reader's panic is kept from standard error, and no progress nor warning of whoever reads on;
+    nor waits another thread that reads.
+    """
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 8)
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2\n" * 20)
+    for number, _ in enumerate(text_blocks(path, Dialect())):
+        os.write(2, f"{number};".encode())
+        assert not reading._one_at_a_time._is_owned()
+    assert capfd.readouterr().err.startswith("0;1;2;")

@@ -240,7 +240,7 @@ def test_more_than_the_memory_is_refused_before_reading(
             SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
         ) as refused:
             read_source(tmp_path / name)
-        assert ("save it as Parquet" in str(refused.value)) == (name != "t.parquet")
+        assert ("save it as CSV or Parquet" in str(refused.value)) == (name == "t.arrow")
         with pytest.raises(ReleaseError, match="of memory or more"):
             verify_table(tmp_path / name, quasi=["a"])
     with pytest.raises(PhalanxError, match="of memory or more"):

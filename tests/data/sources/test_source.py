@@ -443,19 +443,3 @@ def test_a_shown_url_has_no_password():
         shown("postgresql://ann:PASSWORD@host:5432/db?password=PASSWORD")
         == "postgresql://host:5432/db"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "refusal"),
-    [
-        ("a,b\nx,y,", "line 2 of .* has 3 field"),
-        ("a,b\nu,v\nx,y,\n", "line 3 of .* has 3 field"),
-        ('a,b\nu,v\nx,"",\n\n', "line 3 of .* has 3 field"),
-        ("a\n1\n\n1,5\n", "line 4 of .* has 2 field"),
-    ],
-)
-def test_a_field_too_many_in_the_last_row_is_refused(tmp_path, text, refusal):
-    """Be it empty; of one column an empty line is a row, and not what is wrong."""
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(SourceError, match=refusal):
-        read_source(tmp_path / "t.csv")

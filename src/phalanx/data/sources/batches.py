@@ -14,8 +14,15 @@ from phalanx.data.names import check_named, check_names
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.csv_blocks import fits, sample_by_blocks
 from phalanx.data.sources.dialects import Dialect
-from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.parquet_folders import State, check_alike, files_of, meta_of, state_of
+from phalanx.data.sources.frames import apart, to_polars
+from phalanx.data.sources.parquet_folders import (
+    State,
+    check_alike,
+    check_same,
+    files_of,
+    meta_of,
+    state_of,
+)
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
@@ -111,12 +118,12 @@ class Batches:
             file = pq.ParquetFile(path, pre_buffer=False)
             batches = file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False)
         with file:
-            self._check_unchanged()
+            check_same(self.path, self._state)
             while True:
                 with refusing(whole):
                     batch = next(batches, None)
                     if batch is None:
-                        self._check_unchanged()
+                        check_same(self.path, self._state)
                         return
                     check_size(path, 0, batch.nbytes)
                     frame = pl.DataFrame(pl.from_arrow(batch))
@@ -147,17 +154,9 @@ class Batches:
         step, before, some = -(-self.rows // most), 0, []
         for batch in self.each(self.names):
             rows = batch.gather_every(step, -before % step)
-            some.append(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))  # else all texts stay
+            some.append(apart(rows))
             before += batch.height
-        return pl.concat([pl.DataFrame(rows) for rows in some], how="vertical_relaxed")
-
-    def _check_unchanged(self) -> None:
-        """SourceError where the file is not as it was."""
-        if state_of(self.path) != self._state:
-            raise SourceError(
-                f"{self.path.name!r} changed while it was read; publish when nothing writes to it any"
-                " more."
-            )
+        return pl.concat(some, how="vertical_relaxed")
 
 
 def read_or_sample(

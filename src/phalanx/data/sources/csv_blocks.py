@@ -5,7 +5,7 @@ which is all columns as text first, and then the types that all rows allow.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,8 @@ from phalanx.data.sources.dialects import (
     encoding_of_blocks,
     separator_of,
 )
-from phalanx.data.sources.reading import check_values, refusing
+from phalanx.data.sources.frames import apart
+from phalanx.data.sources.reading import check_values, refusing, unreadable
 from phalanx.errors import SourceError
 
 _AT_ONCE: Final = 1 << 23
@@ -42,30 +43,41 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
     middle of a value that is not quoted, that is refused, too.
     """
     header, held, before, columns = b"", b"", 0, 0
-    unreadable = _unreadable(path)
-    with refusing(unreadable), path.open("rb") as file:
-        more = file.read(_AT_ONCE)
-        while more or held:
-            held += more
-            with refusing(unreadable):
-                more = file.read(_AT_ONCE)
-            if more and columns > 1 and not held.strip(b"\r\n"):
-                held = b"\n"  # of empty lines, which are the last or the fault, one says as much
-                continue
-            end = end_of_rows(held, single=columns == 1) if more else len(held)
-            if not end and len(held) > MAX_LINE + _AT_ONCE:
-                raise _unpaired(path)
-            if not end:
-                continue
-            rows, held = held[:end], held[end:]
-            if _stray(dialect).search(rows):
-                raise _unpaired(path)
-            frame = parsed(header + rows, path, dialect, before=before - bool(header))[0]
-            check_values(frame)
-            columns = frame.width
-            yield frame
-            header = header or rows[: rows.find(b"\n") + 1]
-            before += rows.count(b"\n")
+    blocks = _blocks(path)
+    more = next(blocks, b"")
+    while more or held:
+        held += more
+        more = next(blocks, b"")
+        if more and columns > 1 and not held.strip(b"\r\n"):
+            held = b"\n"  # of empty lines, which are the last or the fault, one says as much
+            continue
+        end = end_of_rows(held, single=columns == 1) if more else len(held)
+        if not end and len(held) > MAX_LINE + _AT_ONCE:
+            raise _unpaired(path)
+        if not end:
+            continue
+        rows, held = held[:end], held[end:]
+        if _stray(dialect).search(rows):
+            raise _unpaired(path)
+        frame = parsed(header + rows, path, dialect, before=before - bool(header))[0]
+        check_values(frame)
+        columns = frame.width
+        yield frame
+        header = header or rows[: rows.find(b"\n") + 1]
+        before += rows.count(b"\n")
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, so many at a time; nothing is silenced while they are looked at."""
+    with ExitStack() as opened:
+        with refusing(unreadable(path)):
+            file = opened.enter_context(path.open("rb"))
+        while True:
+            with refusing(unreadable(path)):
+                block = file.read(_AT_ONCE)
+            if not block:
+                return
+            yield block
 
 
 class Types:
@@ -96,7 +108,7 @@ class Types:
 
 def head_of(path: Path) -> bytes:
     """The beginning of a file, with its header; SourceError where it may not be read."""
-    with refusing(_unreadable(path)), path.open("rb") as file:
+    with refusing(unreadable(path)), path.open("rb") as file:
         return file.read(_HEAD)
 
 
@@ -115,15 +127,14 @@ def rows_of(path: Path) -> int:
     how long values are.
     """
     rows, inside = -1, 0
-    with refusing(_unreadable(path)), path.open("rb") as file:
-        while block := file.read(_AT_ONCE):
-            if not inside and b'"' not in block:
-                rows += block.count(b"\n")
-                continue
-            data = np.frombuffer(block, dtype=np.uint8)
-            within = (np.cumsum(data == ord('"'), dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
-            rows += int(((data == ord("\n")) & (within == 0)).sum())
-            inside = int(within[-1])
+    for block in _blocks(path):
+        if not inside and b'"' not in block:
+            rows += block.count(b"\n")
+            continue
+        data = np.frombuffer(block, dtype=np.uint8)
+        within = (np.cumsum(data == ord('"'), dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
+        rows += int(((data == ord("\n")) & (within == 0)).sum())
+        inside = int(within[-1])
     return max(rows, 0)
 
 
@@ -131,15 +142,9 @@ def dialect_by_blocks(path: Path, text: Collection[str] | None = ()) -> Dialect:
     """As ``dialect_of`` finds it of all of a file that is not packed, some lines at a time; columns in
     ``text`` (``None``: all) hold no numbers.
     """
-    with refusing(_unreadable(path)), path.open("rb") as file:
-        head = file.read(_HEAD).decode("utf-8", errors="surrogateescape")
-        separator: Separator = "\t" if path.suffix.lower() == ".tsv" else separator_of(head)
-
-        def blocks() -> Iterator[bytes]:
-            file.seek(0)
-            return iter(partial(file.read, _AT_ONCE), b"")
-
-        encoding = encoding_of_blocks(blocks)
+    head = head_of(path).decode("utf-8", errors="surrogateescape")
+    separator: Separator = "\t" if path.suffix.lower() == ".tsv" else separator_of(head)
+    encoding = encoding_of_blocks(lambda: _blocks(path))
     dialect = Dialect(separator, encoding=encoding)
     if separator == ",":
         return dialect
@@ -157,7 +162,7 @@ def sample_by_blocks(path: Path, dialect: Dialect, most: int) -> tuple[pl.DataFr
     types, taken, step, rows = Types(dialect.decimal, ()), list[pl.DataFrame](), 1, 0
     for frame in text_blocks(path, dialect):
         types.see(frame)
-        taken.append(_apart(frame.gather_every(step, -rows % step)))
+        taken.append(apart(frame.gather_every(step, -rows % step)))
         rows += frame.height
         while sum(some.height for some in taken) > most:  # every other row of them
             taken, step = [pl.concat(taken).gather_every(2)], 2 * step
@@ -168,11 +173,6 @@ def typed(frame: pl.DataFrame, parsers: Mapping[str, Parser]) -> pl.DataFrame:
     """Columns of text as what the parsers of some of them make of them."""
     made = (parse(filled(frame[name])) for name, parse in parsers.items() if name in frame)
     return frame.with_columns(column for column in made if column is not None)
-
-
-def _apart(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows that were chosen, without the texts of all others."""
-    return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 def end_of_rows(held: bytes, *, single: bool = False) -> int:
@@ -198,13 +198,6 @@ def _stray(dialect: Dialect) -> re.Pattern[bytes]:
     """A quote that neither begins nor ends a value, nor is doubled."""
     other = b'[^"\\r\\n' + re.escape(dialect.separator.encode()) + b"]"
     return re.compile(other + b'"' + other)
-
-
-def _unreadable(path: Path) -> SourceError:
-    return SourceError(
-        f"the file {path.name!r} cannot be read; check that you may read it, and that its disk is"
-        " sound."
-    )
 
 
 def _unpaired(path: Path) -> SourceError:

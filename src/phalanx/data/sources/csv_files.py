@@ -25,7 +25,7 @@ from phalanx.data.sources.dialects import (
     encoding_of,
     separator_of,
 )
-from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing
+from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing, unreadable
 from phalanx.errors import SourceError
 
 MAX_EXPANSION: Final = 200
@@ -78,7 +78,7 @@ def read_csv(
     """
     frame, used = _read(path, dialect, packed=packed)
     typed = [c for c in frame.get_columns() if text is not None and c.name not in text]
-    with refusing(_unreadable(path)):
+    with refusing(_malformed(path)):
         decimal = decimal_of(used.separator, typed) if dialect is None else used.decimal
         return frame.with_columns(inferred(column, decimal) for column in typed)
 
@@ -90,18 +90,13 @@ def dialect_of(path: Path, *, packed: bool = False) -> Dialect:
     Raises SourceError as ``read_csv``.
     """
     frame, used = _read(path, None, packed=packed)
-    with refusing(_unreadable(path)):
+    with refusing(_malformed(path)):
         return used._replace(decimal=decimal_of(used.separator, frame.get_columns()))
 
 
 def _read(path: Path, dialect: Dialect | None, *, packed: bool) -> tuple[pl.DataFrame, Dialect]:
     """All columns as text, and how they were written, but for decimals that are not stated."""
-    with refusing(
-        SourceError(
-            f"the file {path.name!r} cannot be read; check that you may read it, and that its disk"
-            " is sound."
-        )
-    ):
+    with refusing(unreadable(path)):
         check_size(path, 0, 2 * path.stat().st_size)
         data = _unpacked(path) if packed else path.read_bytes()
     return parsed(data, path, dialect, packed=packed)
@@ -134,14 +129,14 @@ def parsed(
     check_size(path, cells, len(data) + _CELL * cells)
     if len(header) > 1:
         data = data.rstrip(b"\r\n")
-    unreadable = _unreadable(path)
+    malformed = _malformed(path)
     try:
-        with refusing(unreadable):
+        with refusing(malformed):
             frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
     except SourceError as refused:
         raise (
             _explained(data, path.name, separator, len(header), before)
-            if refused is unreadable
+            if refused is malformed
             else refused
         ) from None
     if frame.width != len(header) or (
@@ -155,7 +150,7 @@ def parsed(
     return frame, dialect
 
 
-def _unreadable(path: Path) -> SourceError:
+def _malformed(path: Path) -> SourceError:
     return SourceError(
         f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8."
     )
@@ -354,7 +349,9 @@ def _is_short(data: bytes, separator: Separator, frame: pl.DataFrame) -> bool:
     of which it leaves an empty one out.
     """
     if b'"' not in data:
-        return data.count(separator.encode()) != (frame.width - 1) * (frame.height + 1)
+        between, last = separator.encode(), data[data.rfind(b"\n") + 1 :]
+        rows = frame.height + 1
+        return data.count(between) != (frame.width - 1) * rows or last.count(between) >= frame.width
     return _first_wrong(data, separator, frame.width) is not None
 
 

@@ -62,6 +62,11 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     return _plain(frame, drop)
 
 
+def apart(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in memory of their own: texts that were chosen of many hold on to all of them."""
+    return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
 def like(table: Any, frame: pl.DataFrame) -> Any:
     """``frame`` as the kind of table that ``table`` is; what speaks Arrow only becomes a PyArrow
     table.

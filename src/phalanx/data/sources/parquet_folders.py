@@ -13,7 +13,14 @@ import polars as pl
 import polars.selectors as cs
 
 from phalanx.data.sources.available_memory import memory_left
-from phalanx.data.sources.reading import PARQUET, bytes_needed, malformed, read_parquet, refusing
+from phalanx.data.sources.reading import (
+    PARQUET,
+    bytes_needed,
+    malformed,
+    read_parquet,
+    refusing,
+    unreadable,
+)
 from phalanx.errors import SourceError
 
 State = tuple[tuple[str, int, int, int], ...]
@@ -57,6 +64,14 @@ def state_of(path: Path) -> State:
     return tuple((name, of.st_mtime_ns, of.st_size, of.st_ino) for name, of in states)
 
 
+def check_same(path: Path, state: State) -> None:
+    """SourceError where a file, or one of a folder, is not as it was."""
+    if state_of(path) != state:
+        raise SourceError(
+            f"{path.name!r} changed while it was read; publish when nothing writes to it any more."
+        )
+
+
 def read_folder(path: Path) -> pl.DataFrame:
     """All rows; SourceError where its files have not the same columns, or do not fit the memory."""
     files = files_of(path)
@@ -80,7 +95,7 @@ def meta_of(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     if path.is_file() and not os.access(path, os.R_OK):
-        raise SourceError(f"the file {path.name!r} cannot be read; check that you may read it.")
+        raise unreadable(path)
     with refusing(malformed(path, "Parquet")):
         return pq.read_metadata(path)
 

@@ -19,6 +19,8 @@ from phalanx.errors import PhalanxError, SourceError
 
 PARQUET: Final = (".parquet", ".pq")
 """How Parquet files are called."""
+IN_PARTS: Final = (*PARQUET, ".csv", ".tsv")
+"""How files are called that are read some rows at a time, where a method publishes in parts."""
 MAX_CELLS_PER_BYTE: Final = 20_000
 """A Parquet or Arrow file that declares more values per byte of file than this is taken for a bomb
 (equal values compress well: 10,000 has been seen).
@@ -122,8 +124,8 @@ def check_size(path: Path, cells: int, size: int, needed: int = 0) -> None:
             f" {room / 1e9:.1f} GB are left;"
             + (
                 " read it on a larger machine, or in parts."
-                if path.suffix.lower() in PARQUET
-                else " save it as Parquet, which can be read in parts, or use a larger machine."
+                if path.suffix.lower() in IN_PARTS
+                else " save it as CSV or Parquet, which can be read in parts, or use a larger machine."
             )
         )
 
@@ -246,6 +248,14 @@ def _of_known_types(path: Path, refusal: PhalanxError | None = None) -> Iterator
             f"the file {path.name!r} holds a type that is not read, such as numbers beyond 64 bits;"
             " make it text at the source, or drop it there."
         ) from None
+
+
+def unreadable(path: Path) -> SourceError:
+    """What is said of a file that may not be read."""
+    return SourceError(
+        f"the file {path.name!r} cannot be read; check that you may read it, and that its disk is"
+        " sound."
+    )
 
 
 def malformed(path: Path, kind: str) -> SourceError:
