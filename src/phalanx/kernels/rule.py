@@ -155,17 +155,18 @@ def close(
     if rule.distance == NONE:
         return True
     rows, totals, nodes, node_totals = rule.rows, rule.totals, rule.nodes, rule.node_totals
-    work = 0
+    unit, whole, rest = size * rows, 0, 0
     if rule.distance == ORDERED:
+        longest = len(totals) - 1
         if distinct < len(totals) // FEW:
-            work = _carried_over(counts, values, distinct, size, rule, scratch.reached)
+            whole, rest = _carried_over(counts, values, distinct, size, rule, scratch.reached)
         else:
             carried = 0
             for v in range(len(totals)):
                 carried += counts[v] * rows - totals[v] * size
-                work += abs(carried)
-        unit = (len(totals) - 1) * size * rows
+                whole, rest = _added(whole, rest, abs(carried), unit)
     else:
+        longest = 2 * nodes.shape[0]
         spare, reached = scratch.spare, scratch.reached
         for level in range(nodes.shape[0]):
             met, missed = 0, rows
@@ -179,21 +180,35 @@ def close(
                     spare[node] += r
             for j in range(met):
                 node = reached[j]
-                work += abs(spare[node] * rows - node_totals[level, node] * size)
+                surplus = abs(spare[node] * rows - node_totals[level, node] * size)
+                whole, rest = _added(whole, rest, surplus, unit)
                 missed -= node_totals[level, node]
                 spare[node] = 0
-            work += missed * size
-        unit = 2 * nodes.shape[0] * size * rows
+            whole, rest = _added(whole, rest, missed * size, unit)
+    # whole + rest / unit <= t * longest, with t = p / q of 31 bits, in 64 bits
     p, q = rule.t_num, rule.t_den
-    return bool(work <= p * (unit // q) + p * (unit % q) // q)  # floor(t * unit) in 64 bits: t <= 1
+    most, over = p * longest // q, p * longest % q
+    return bool(
+        whole < most or (whole == most and rest <= over * (unit // q) + over * (unit % q) // q)
+    )
+
+
+@_kernel
+def _added(whole: int, rest: int, more: int, unit: int) -> tuple[int, int]:
+    """``more``, from 0 to a ``unit`` (below 2**62), added to whole units and the ``rest`` below one."""
+    rest += more
+    if rest >= unit:
+        return whole + 1, rest - unit
+    return whole, rest
 
 
 @_kernel
 def _carried_over(
     counts: Ints, values: Codes, distinct: int, size: int, rule: Rule, own: Codes
-) -> int:
+) -> tuple[int, int]:
     """What is carried from value to value until ``counts`` are as in the table, of all values
-    together: between two of a group's ``own`` values its share stays, and the table's grows.
+    together, in units of ``size`` times the table's rows, and the rest: between two of a group's
+    ``own`` values its share stays, and the table's grows.
     """
     rows, below, sums = rule.rows, rule.sums[0], rule.sums[1]
     m, present = len(rule.totals), 0
@@ -203,7 +218,7 @@ def _carried_over(
             present += 1
     sort(own[:present])
     first = m if present == 0 else np.int64(own[0])
-    work, reached = sums[first] * size, 0
+    whole, rest, reached = sums[first] // rows, sums[first] % rows * size, 0
     for i in range(present):
         first, end = np.int64(own[i]), m if i + 1 == present else np.int64(own[i + 1])
         reached += counts[first]
@@ -215,9 +230,18 @@ def _carried_over(
                 high = middle
             else:
                 low = middle + 1
-        work += (low - first) * reached * rows - (sums[low] - sums[first]) * size
-        work += (sums[end] - sums[low]) * size - (end - low) * reached * rows
-    return int(work)
+        for many, theirs, sign in (
+            (low - first, sums[low] - sums[first], 1),
+            (end - low, sums[end] - sums[low], -1),
+        ):
+            ours = many * reached
+            whole += sign * (ours // size - theirs // rows)
+            rest += sign * (ours % size * rows - theirs % rows * size)
+            if rest < 0:
+                whole, rest = whole - 1, rest + size * rows
+            elif rest >= size * rows:
+                whole, rest = whole + 1, rest - size * rows
+    return whole, rest
 
 
 @_kernel

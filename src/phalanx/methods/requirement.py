@@ -189,10 +189,10 @@ class Requirement:
             rule = rule._replace(distance=distance, t_num=t.numerator, t_den=t.denominator)
             if self.distance == "hierarchical":
                 nodes = _levels(sensitive, present)
-            if max(len(totals), 2 * len(nodes)) * rule.rows**2 >= 2**62:
+            if rule.rows >= 2**31:
                 raise MethodError(
-                    f"closeness over {len(present)} sensitive values in {rule.rows} rows is too"
-                    " large to be decided exactly; publish fewer rows, or recode the values."
+                    f"the table has {rule.rows} rows, and closeness is decided exactly for fewer than"
+                    f" {2**31}; publish fewer rows."
                 )
         node_totals = np.zeros(nodes.shape, dtype=np.int64)
         for level, above in enumerate(nodes):
