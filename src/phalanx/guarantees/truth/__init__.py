@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was published about each person is so: ``check``; ``buckets``, by form; ``coverage``:
-whether all persons are in it; ``weights``: whether a group's is the mean of its rows'.
+whether all persons are in it; ``kinds``: who may be in which group; ``weights``: whether a group's is
+the mean of its rows'.
 """

@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints, different, places_in
+from phalanx.arrays import Ints, places_in
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.slicing.posterior import matches
+from phalanx.guarantees.truth.kinds import Kinds, Shown
 from phalanx.guarantees.truth.weights import sum_is_off, wrong_means
-from phalanx.guarantees.views.box_search import pairs_inside
 from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import group_by_group
@@ -164,17 +164,10 @@ class _Fits:
     microdata: Microdata
     groups: Groups
     boxes: Sequence[Ends]
+    kinds: Kinds
     kind: Ints
     at: Ints
     """Shape (p,), pairs: the kind, and the place of the group."""
-    value: Ints
-    """The value of each kind among those of the release, -1 for none, shape (u,)."""
-    persons: Ints
-    """How many persons are of each kind, shape (u,)."""
-    example: Ints
-    """A row of each kind, shape (u,)."""
-    of_row: Ints
-    """The kind of each row, shape (n,)."""
     by_value: bool
     hides_values: bool
 
@@ -183,50 +176,26 @@ class _Fits:
         groups, boxes = Groups.of(form), ends_of(microdata, form)
         by_value = groups.values is not None and not (hides_values and groups.of_sets)
         own = _own_values(groups, microdata) if by_value else np.zeros(microdata.rows, np.int64)
-        codes = np.stack(
-            [*(microdata.columns[a.name].codes for a in form.attribute("quasi")), own], axis=1
-        )
-        kinds, example, of_row, persons = np.unique(
-            codes, axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
-        of_anybody = np.ones(len(groups), dtype=bool)
-        group = value = np.zeros(0, dtype=np.int64)
-        if by_value:
-            group, value = groups.cell_group, groups.cell_value
+        kinds = Kinds.of([microdata.columns[b.name].codes for b in boxes], own)
+        of_anybody = np.full(len(groups), not by_value)
+        if by_value and hides_values:  # a row without a value may be anybody's
             missing = groups.values.is_null().to_numpy()  # type: ignore[union-attr]
-            of_anybody[:] = False  # a row without a value may be anybody's
-            of_anybody[group[missing[value]]] = hides_values
-            group, value = group[~of_anybody[group]], value[~of_anybody[group]]
-        anybody = np.flatnonzero(of_anybody)
-        group = np.concatenate([group, anybody])
-        ends = [
-            np.stack([*(end[group] for end in of_boxes), np.append(value, own_end)], axis=1)
-            for of_boxes, own_end in (
-                ([b.low for b in boxes], np.full(len(anybody), -1)),
-                ([b.high for b in boxes], np.full(len(anybody), own.max(initial=0))),
-            )
-        ]
-        kind, box = pairs_inside(kinds, *ends)
-        at = group[box]
+            of_anybody[groups.cell_group[missing[groups.cell_value]]] = True
+        low, high = (
+            np.column_stack([np.zeros((len(groups), 0), np.int64), *ends])
+            for ends in ([b.low for b in boxes], [b.high for b in boxes])
+        )
+        shown = Shown(low, high, groups.cell_group, groups.cell_value, of_anybody)
         return cls(
-            form,
-            microdata,
-            groups,
-            boxes,
-            kind,
-            at,
-            kinds[:, -1],
-            persons,
-            example,
-            of_row.ravel(),
-            by_value,
-            hides_values,
+            form, microdata, groups, boxes, kinds, *kinds.hosts(shown), by_value, hides_values
         )
 
     @property
     def uncovered(self) -> int:
         """How many persons fit no group."""
-        return int(self.persons[np.bincount(self.kind, minlength=len(self.persons)) == 0].sum())
+        return int(
+            self.kinds.persons[np.bincount(self.kind, minlength=len(self.kinds.persons)) == 0].sum()
+        )
 
     def faults(self, *, tight: bool) -> Iterator[str]:
         g, rows = len(self.groups), self.groups.sizes
@@ -234,22 +203,22 @@ class _Fits:
         if self.by_value:
             group, value = self.groups.cell_group, self.groups.cell_value
             q, shown = len(self.groups.values) + 1, self.groups.cell_count  # type: ignore[arg-type]
-            cells, cell = different(group * q + value)
-            of_pair = places_in(self.at * q + self.value[self.kind], cells)
+            cells = group * q + value
+            of_pair = places_in(self.at * q + self.kinds.value[self.kind], cells)
             fitting = np.bincount(
                 of_pair[of_pair >= 0],
-                weights=self.persons[self.kind[of_pair >= 0]],
+                weights=self.kinds.persons[self.kind[of_pair >= 0]],
                 minlength=len(cells),
-            ).astype(np.int64)[cell]
+            ).astype(np.int64)
             of_anybody = self.groups.values.is_null().to_numpy()  # type: ignore[union-attr]
             fitting = np.where(
                 of_anybody[value] & self.hides_values, shown, np.minimum(shown, fitting)
             )
             fitting = np.bincount(group, weights=fitting, minlength=g).astype(np.int64)
         else:
-            fitting = np.bincount(self.at, weights=self.persons[self.kind], minlength=g).astype(
-                np.int64
-            )
+            fitting = np.bincount(
+                self.at, weights=self.kinds.persons[self.kind], minlength=g
+            ).astype(np.int64)
         if short := int(np.maximum(0, needed - fitting).sum()):
             yield (
                 f"{short} row(s) fit no person in the original table, and are not counted as"
@@ -257,14 +226,14 @@ class _Fits:
             )
         yield from self._beyond()
         if int(needed.sum()) == self.microdata.rows:  # no person is suppressed
-            alone = np.bincount(self.kind, minlength=len(self.persons))[self.kind] == 1
+            alone = np.bincount(self.kind, minlength=len(self.kinds.persons))[self.kind] == 1
             must = np.bincount(
-                self.at[alone], weights=self.persons[self.kind[alone]], minlength=g
+                self.at[alone], weights=self.kinds.persons[self.kind[alone]], minlength=g
             ).astype(np.int64)
             if crowded := int(np.maximum(0, must - needed).sum()):
                 yield f"{crowded} person(s) fit one group alone, which has no row for them"
         if tight and not self.groups.registered.any():
-            persons = group_by_group(self.example[self.kind], self.at)
+            persons = group_by_group(self.kinds.example[self.kind], self.at)
             if loose := unfitting(self.microdata, self.boxes, *persons)[1]:
                 yield (
                     f"{loose} group(s) have an interval with an end that is no person's value, and"
@@ -278,7 +247,7 @@ class _Fits:
         values = self.groups.values
         if values is None or not self.by_value:
             return
-        persons = np.bincount(self.value, weights=self.persons, minlength=len(values))
+        persons = np.bincount(self.kinds.value, weights=self.kinds.persons, minlength=len(values))
         more = np.maximum(0, self.groups.totals - persons[: len(values)].astype(np.int64))
         if self.hides_values:
             more[values.is_null().to_numpy()] = 0  # which may be anybody's
@@ -298,10 +267,10 @@ class _Fits:
         needed = self.groups.sizes - self.groups.counterfeits
         if not name or int(needed.sum()) != self.microdata.rows:
             return
-        place = np.full(len(self.persons), -1, dtype=np.int64)
+        place = np.full(len(self.kinds.persons), -1, dtype=np.int64)
         place[self.kind] = self.at
-        place[np.bincount(self.kind, minlength=len(self.persons)) != 1] = -1
-        of_row = place[self.of_row]
+        place[np.bincount(self.kind, minlength=len(self.kinds.persons)) != 1] = -1
+        of_row = place[self.kinds.of_row]
         settled = np.bincount(of_row[of_row >= 0], minlength=g) == needed
         rows = np.flatnonzero((of_row >= 0) & settled[of_row])
         if wrong := wrong_means(self.form, self.microdata, rows, of_row[rows]):

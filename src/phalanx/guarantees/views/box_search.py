@@ -115,8 +115,12 @@ def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         point, box = np.nonzero(_inside(here, low[boxes], high[boxes]))
         pairs.append((some[point], boxes[box]))
     point, box = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    order = np.lexsort((box, point))
-    return point[order], box[order]
+    if len(points) * len(low) >= 1 << 62:
+        order = np.lexsort((box, point))
+        return point[order], box[order]
+    both = point * max(len(low), 1) + box
+    both.sort()
+    return both // max(len(low), 1), both % max(len(low), 1)
 
 
 def _halved(points: Ints, low: Ints, high: Ints) -> Bools:
