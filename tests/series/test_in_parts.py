@@ -14,8 +14,10 @@ from itertools import cycle, pairwise, product
 import numpy as np
 import polars as pl
 import pytest
+from pyarrow.parquet import read_metadata
 
 from phalanx import Anatomy, Mondrian, Plan, Release, Schema, Series, Slicing, verify
+from phalanx.data.sources.reading import bytes_needed
 from phalanx.engines import choosing, out_of_core
 from phalanx.errors import (
     GuaranteeError,
@@ -27,6 +29,7 @@ from phalanx.errors import (
 )
 from phalanx.guarantees.slicing.guarantee import SlicedDiversity
 from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.release import folder
 from phalanx.release.folder import digest_of, opened
 from phalanx.release.forms.generalized import Generalized
 
@@ -565,3 +568,20 @@ def test_a_release_in_parts_is_read_part_by_part(released, monkeypatch):
     monkeypatch.setattr(Release, "read", lambda *_: pytest.fail("the whole release was read"))
     assert verify(released, allow_seeded=True).holds
     assert len(read) == len(opened(released).manifest.parts)
+
+
+def test_what_needs_a_release_whole_is_refused_before_it_is_read(released, source, monkeypatch):
+    """Where its tables would fit and what is worked out of them would not, and with what reads it
+    part by part; that one still does.
+    """
+    needed = sum(bytes_needed(read_metadata(file)) for file in released.glob("data-*.parquet"))
+    monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)
+    monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("a table was read"))
+    words = "of memory as a whole, .* 'phalanx verify' without an original, read it part by part"
+    with pytest.raises(ReleaseError, match=words):
+        verify(released, originals=[source], allow_seeded=True)
+    with pytest.raises(ReleaseError, match=words):
+        _ = Release.read(released).form
+    monkeypatch.undo()
+    monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)
+    assert verify(released, allow_seeded=True).holds

@@ -33,6 +33,8 @@ from phalanx.release.parts import part_of, table_of, wrongly_in_parts
 from phalanx.release.room import Room
 
 FORMATS: Final = ("parquet", "csv")
+_WHOLE: Final = 4
+"""What looks at all parts of a release at once takes about so many times what their tables take."""
 EachFile = Callable[[Callable[[int], None], Iterable[int]], Iterable[None]]
 """Calls a function with each number of a file, one after the other or wherever it may."""
 
@@ -384,17 +386,20 @@ def _unreadable(path: Path, file: str) -> ReleaseError:
 
 
 def _check_parts_fit(path: Path, manifest: Manifest) -> None:
-    """ReleaseError where all parts of a release together are more than the memory holds."""
+    """ReleaseError where all parts of a release together, and what is worked out of them, are more
+    than the memory holds.
+    """
     import pyarrow.parquet as pq
 
     needed = 0
     for file in manifest.files:
         with refusing(_unreadable(path, file.name)):
-            needed += bytes_needed(pq.read_metadata(path / file.name))
+            needed += _WHOLE * bytes_needed(pq.read_metadata(path / file.name))
     if needed > (room := memory_left()):
         raise ReleaseError(
-            f"{path} takes {needed / 1e9:.1f} GB of memory or more, and {room / 1e9:.1f} GB are left;"
-            " 'phalanx estimate', and 'phalanx verify' without an original, read it part by part."
+            f"{path} takes about {needed / 1e9:.1f} GB of memory as a whole, and {room / 1e9:.1f} GB"
+            " are left; 'phalanx estimate', and 'phalanx verify' without an original, read it part by"
+            " part."
         )
 
 
