@@ -47,6 +47,10 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ENDLESS: Final = re.compile(r"([^\s/\\]{30})[^\s/\\;,.'\"]{270,}")
 """A word of more letters than any name of a file has."""
+_MEMORY: Final = re.compile("(?i)cannot allocate memory")
+_FILES: Final = re.compile("(?i)too many open files")
+_THREADS: Final = re.compile("(?i)worker thread|start new thread|resource temporarily unavailable")
+"""How libraries say that the machine refused them something, where they give no number."""
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
@@ -105,6 +109,12 @@ class LedgerError(PhalanxError):
 
 class ExtraError(PhalanxError):
     """What was asked for needs a package that the core does not bring."""
+
+
+class MachineError(PhalanxError):
+    """The machine has no memory, thread or open file left for what was asked; of the table or the
+    release that says nothing.
+    """
 
 
 def require_extra(extra: str, feature: str) -> None:
@@ -177,6 +187,32 @@ def unusable(error: OSError) -> str:
     return without_passwords(f"{path} cannot be used ({why}); check it, or name another one.")
 
 
+def lack_behind(error: BaseException) -> MachineError | None:
+    """What the machine lacked, where that is all that an error says, whoever raised it; None where
+    it is about something else.
+
+    >>> lack_behind(OSError(24, "Too many open files"))
+    MachineError('the machine opens no more files; close some, or raise the limit (ulimit -n).')
+    >>> lack_behind(ValueError("no such column"))
+    """
+    number = getattr(error, "errno", None)
+    if isinstance(error, MachineError):
+        return error
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(str(error)):
+        return MachineError(
+            "the file needs more memory than is left; read it on a larger machine, or in parts."
+        )
+    if number in (errno.EMFILE, errno.ENFILE) or _FILES.search(str(error)):
+        return MachineError(
+            "the machine opens no more files; close some, or raise the limit (ulimit -n)."
+        )
+    if number == errno.EAGAIN or _THREADS.search(str(error)):
+        return MachineError(
+            "the machine starts no more threads; give it more memory, or raise the limit (ulimit -u)."
+        )
+    return None
+
+
 def lower_to(parameter: str, highest: float) -> str:
     """The advice to lower a parameter to the highest value that fits, with what follows it; empty
     where that would promise nothing, which is no advice.
@@ -201,7 +237,11 @@ def did_you_mean(name: str, words: Iterable[str]) -> str:
 
 
 def fault(error: BaseException) -> str:
-    """A fault of ours, told without its message, which may quote values of persons."""
+    """A fault of ours, told without its message, which may quote values of persons; or what the
+    machine lacked.
+    """
+    if lack := lack_behind(error):
+        return str(lack)
     where = traceback.extract_tb(error.__traceback__)[-1]
     name = Path(where.filename).name
     return (

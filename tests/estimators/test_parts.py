@@ -12,7 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.engines import choosing
-from phalanx.errors import ReleaseError
+from phalanx.errors import MachineError, ReleaseError
 from phalanx.estimators import answering
 from phalanx.release import folder
 from phalanx.release.folder import Release
@@ -116,11 +116,11 @@ def test_what_no_memory_holds_is_refused_before_it_is_read(
     path = released("generalized")
     with monkeypatch.context() as patch:
         patch.setattr(folder, "memory_left", lambda: 300_000)
-        with pytest.raises(ReleaseError, match=r"GB of memory or more, and 0\.0 GB"):
+        with pytest.raises(MachineError, match=r"GB of memory as a whole, and 0\.0 GB"):
             _ = px.Release.read(path).table
         assert px.Release.read(path).estimate("count(*)").figures[0].low == 6_000
     monkeypatch.setattr(answering, "memory_left", lambda: 100_000)
-    with pytest.raises(ReleaseError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
+    with pytest.raises(MachineError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
         px.Release.read(path).estimate("count(*)")
 
 

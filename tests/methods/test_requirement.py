@@ -86,5 +86,7 @@ def test_more_rows_than_closeness_counts():
     """As many as are decided exactly are taken, and one more is refused with the number."""
     close = Requirement(t="1/2", distance="ordered")
     assert close.on(2**31 - 1, column(0, 1, 2)).rule.rows == 2**31 - 1
-    with pytest.raises(MethodError, match=r"has 2147483648 rows, .* fewer than 2147483648; publish"):
+    with pytest.raises(
+        MethodError, match=r"has 2147483648 rows, .* fewer than 2147483648; publish"
+    ):
         close.on(2**31, column(0, 1, 2))

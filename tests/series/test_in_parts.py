@@ -21,6 +21,7 @@ from phalanx.data.sources.reading import bytes_needed
 from phalanx.engines import choosing, out_of_core
 from phalanx.errors import (
     GuaranteeError,
+    MachineError,
     MethodError,
     PlanError,
     ReleaseError,
@@ -444,7 +445,7 @@ def test_a_part_that_breaks_the_promise_fails_for_all(released):
 def test_a_lie_about_parts_is_no_release(released, fields, words):
     """What the manifest says of its parts is compared with itself before anything is read."""
     change(released, **fields)
-    with pytest.raises(ReleaseError, match=words):
+    with pytest.raises(MachineError, match=words):
         verify(released, allow_seeded=True)
 
 
@@ -578,9 +579,9 @@ def test_what_needs_a_release_whole_is_refused_before_it_is_read(released, sourc
     monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("a table was read"))
     words = "of memory as a whole, .* 'phalanx verify' without an original, read it part by part"
-    with pytest.raises(ReleaseError, match=words):
+    with pytest.raises(MachineError, match=words):
         verify(released, originals=[source], allow_seeded=True)
-    with pytest.raises(ReleaseError, match=words):
+    with pytest.raises(MachineError, match=words):
         _ = Release.read(released).form
     monkeypatch.undo()
     monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)

@@ -30,7 +30,14 @@ from phalanx.cli import (
 )
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.cli.processor import sort_fast
-from phalanx.errors import GuaranteeError, PhalanxError, fault, unusable, without_passwords
+from phalanx.errors import (
+    GuaranteeError,
+    PhalanxError,
+    fault,
+    lack_behind,
+    unusable,
+    without_passwords,
+)
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2
@@ -119,7 +126,7 @@ def main() -> None:
                 "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
                 " published whole or not at all).",
             )
-        _leave(70, fault(error))
+        _leave(2 if lack_behind(error) else 70, fault(error))
     if code == 130:
         _leave(
             code,

@@ -14,7 +14,7 @@ import polars as pl
 
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.reading import check_process
-from phalanx.errors import ReleaseError, kind_of
+from phalanx.errors import MachineError, ReleaseError, kind_of
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
@@ -138,7 +138,7 @@ def view_of(release: Release) -> View:
 
 
 def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
-    """What a release in parts shows, of which one after the other is read; ReleaseError where that
+    """What a release in parts shows, of which one after the other is read; MachineError where that
     is more than the memory holds.
     """
     views: list[View] = []
@@ -149,7 +149,7 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
         # each stands there twice once they are put together
         needed = 2 * held * parts // len(views)
         if needed > (room := memory_left() + held):
-            raise ReleaseError(
+            raise MachineError(
                 f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and"
                 f" {room / 1e9:.1f} GB are left; ask on a larger machine."
             )

@@ -23,7 +23,7 @@ from phalanx.data.sources.reading import (
     read_parquet,
     refusing,
 )
-from phalanx.errors import ReleaseError, path_of
+from phalanx.errors import MachineError, ReleaseError, path_of
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import DESCRIBED_BY, Form
 from phalanx.release.forms.generalized import Generalized
@@ -91,6 +91,8 @@ class Release:
         ------
         ReleaseError
             Where a file is missing, added, changed, or does not say what the manifest says.
+        MachineError
+            Where the machine lacks the memory, threads or open files that reading takes.
         """
         path = path_of(path, "the release folder", ReleaseError)
         return cls._of_folder(path, _checked_manifest(path))
@@ -386,7 +388,7 @@ def _unreadable(path: Path, file: str) -> ReleaseError:
 
 
 def _check_parts_fit(path: Path, manifest: Manifest) -> None:
-    """ReleaseError where all parts of a release together, and what is worked out of them, are more
+    """MachineError where all parts of a release together, and what is worked out of them, are more
     than the memory holds.
     """
     import pyarrow.parquet as pq
@@ -396,7 +398,7 @@ def _check_parts_fit(path: Path, manifest: Manifest) -> None:
         with refusing(_unreadable(path, file.name)):
             needed += _WHOLE * bytes_needed(pq.read_metadata(path / file.name))
     if needed > (room := memory_left()):
-        raise ReleaseError(
+        raise MachineError(
             f"{path} takes about {needed / 1e9:.1f} GB of memory as a whole, and {room / 1e9:.1f} GB"
             " are left; 'phalanx estimate', and 'phalanx verify' without an original, read it part by"
             " part."

@@ -106,6 +106,9 @@ def verify(
         Where there is no such engine, or no Spark.
     ExtraError
         Where PySpark or Java is missing.
+    MachineError
+        Where the machine lacks the memory, threads or open files that reading takes, which is no
+        verdict.
     """
     originals = as_tables(originals)
     with ExitStack() as rooms:

@@ -15,7 +15,7 @@ import pytest
 from fuzz import packages
 from phalanx.data.sources import coded_files, reading
 from phalanx.data.sources.source import read_source
-from phalanx.errors import ExtraError, SourceError
+from phalanx.errors import ExtraError, MachineError, SourceError
 
 pyreadstat = pytest.importorskip("pyreadstat")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -243,7 +243,7 @@ def test_a_file_that_declares_too_much_is_not_read(tmp_path, monkeypatch, kind) 
     path = written(tmp_path / f"t.{kind}")
     small = "import phalanx.data.sources.reading as r; r.memory_left = lambda: 8; "
     monkeypatch.setattr(coded_files, "_ASIDE", small + coded_files._ASIDE)
-    with pytest.raises(SourceError, match="GB of memory or more"):
+    with pytest.raises(MachineError, match="GB of memory or more"):
         read_source(path)
 
 

@@ -11,7 +11,7 @@ import pytest
 from phalanx.data.sources import parquet_folders
 from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.source import read_source
-from phalanx.errors import SourceError
+from phalanx.errors import MachineError, SourceError
 
 FIRST = pl.DataFrame({"age": [1, 2, 3], "ward": ["a", None, "b"]})
 SECOND = pl.DataFrame({"ward": ["c"], "age": [4]})
@@ -96,7 +96,7 @@ def test_a_folder_that_the_memory_does_not_hold_is_refused(folder, monkeypatch):
     one = parquet_folders.bytes_needed(parquet_folders.meta_of(folder / "part-1.parquet"))
     monkeypatch.setattr(parquet_folders, "memory_left", lambda: one)
     monkeypatch.setattr(parquet_folders, "read_parquet", None)
-    with pytest.raises(SourceError, match="the files of the folder 'table' need"):
+    with pytest.raises(MachineError, match="the files of the folder 'table' need"):
         read_source(folder)
 
 

@@ -3,6 +3,7 @@
 nothing.
 """
 
+import errno
 import gzip
 import io
 import itertools
@@ -25,7 +26,7 @@ from phalanx.data.sources import csv_files, databases, reading
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import refusing
 from phalanx.data.sources.source import read_source
-from phalanx.errors import PhalanxError, ReleaseError, SourceError
+from phalanx.errors import MachineError, PhalanxError, ReleaseError, SourceError
 from phalanx.release.folder import read_csv
 from phalanx.verification import verify_table
 
@@ -36,26 +37,57 @@ def panics() -> None:
     raise pl.exceptions.PanicException(MARK)
 
 
-def of_memory() -> None:
-    raise MemoryError(MARK)
-
-
 def of_a_reader() -> None:
     raise ValueError(MARK)
 
 
-@pytest.mark.parametrize("fails", [panics, of_memory, of_a_reader])
+@pytest.mark.parametrize("fails", [panics, of_a_reader])
 @pytest.mark.parametrize("kind", [SourceError, ReleaseError])
 def test_whatever_a_reader_raises_is_one_refusal(
     fails: Callable[[], None], kind: type[PhalanxError]
 ) -> None:
-    """A panic, which is no Exception, a lack of memory and any error become the door's own error,
-    without the words of the reader.
+    """A panic, which is no Exception, and any error become the door's own error, without the words
+    of the reader.
     """
     with pytest.raises(kind) as refused, refusing(kind("this file is refused.")):
         fails()
     assert MARK not in str(refused.value)
     assert refused.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(MARK), "more memory than is left"),
+        (pa.ArrowMemoryError(MARK), "more memory than is left"),
+        (OSError(errno.ENOMEM, MARK), "more memory than is left"),
+        (OSError(f"{MARK} Detail: [errno 12] Cannot allocate memory"), "more memory than is left"),
+        (OSError(errno.EMFILE, MARK), "opens no more files"),
+        (OSError(f"{MARK} Detail: [errno 24] Too many open files"), "opens no more files"),
+        (OSError(errno.EAGAIN, MARK), "starts no more threads"),
+        (RuntimeError("can't start new thread"), "starts no more threads"),
+        (
+            pa.ArrowException(
+                "Unknown error: Failed to launch worker thread: Resource temporarily"
+            ),
+            "starts no more threads",
+        ),
+        (MachineError("the machine is small."), "the machine is small"),
+    ],
+    ids=lambda shown: type(shown).__name__ if isinstance(shown, Exception) else "",
+)
+@pytest.mark.parametrize("door", [SourceError, ReleaseError])
+def test_what_the_machine_lacks_is_no_fault_of_a_file(
+    error: Exception, words: str, door: type[PhalanxError]
+) -> None:
+    """It is neither a table nor a release that is wrong, at whatever door, so that no check takes it
+    for one.
+    """
+    with pytest.raises(MachineError, match=words) as refused, refusing(door("this is damaged.")):
+        raise error
+    assert MARK not in str(refused.value)
+    assert not issubclass(MachineError, SourceError | ReleaseError)
+    assert refused.value.__suppress_context__ or error is refused.value
 
 
 def test_our_own_refusals_keep_their_words() -> None:
@@ -237,19 +269,19 @@ def test_more_than_the_memory_is_refused_before_reading(
     monkeypatch.setattr(reading, "memory_left", lambda: 100_000)
     for name in ("t.parquet", "t.arrow", "t.csv"):
         with pytest.raises(
-            SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
+            MachineError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
         ) as refused:
             read_source(tmp_path / name)
         assert ("save it as CSV or Parquet" in str(refused.value)) == (name == "t.arrow")
-        with pytest.raises(ReleaseError, match="of memory or more"):
+        with pytest.raises(MachineError, match="of memory or more"):
             verify_table(tmp_path / name, quasi=["a"])
-    with pytest.raises(PhalanxError, match="of memory or more"):
+    with pytest.raises(MachineError, match="of memory or more"):
         read_csv(tmp_path / "t.csv", {})
     pl.DataFrame({"a": ["x"] * 100_000}).write_parquet(tmp_path / "t.parquet")
     monkeypatch.setattr(reading, "memory_left", lambda: 16 * 100_000)
     assert read_source(tmp_path / "t.parquet").height == 100_000
     monkeypatch.setattr(reading, "memory_left", lambda: 16 * 100_000 - 1)
-    with pytest.raises(SourceError, match="of memory or more"):
+    with pytest.raises(MachineError, match="of memory or more"):
         read_source(tmp_path / "t.parquet")
 
 
@@ -258,7 +290,7 @@ def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
     with (tmp_path / "t.csv").open("wb") as file:
         file.write(b"a,b\n1,2\n")
         file.truncate(1 << 40)
-    with pytest.raises(SourceError, match="of memory or more"):
+    with pytest.raises(MachineError, match="of memory or more"):
         read_source(tmp_path / "t.csv")
 
 
@@ -275,19 +307,22 @@ def test_a_packed_file_is_unpacked_no_further_than_the_memory(
 def test_memory_is_what_the_tightest_limit_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The machine's, the container's and the process's limits are all asked, where there are
-    any.
+    """The machine's, the container's and the process's limits are all asked, where there are any; of
+    what they leave, libraries take some, and half at most.
     """
+    monkeypatch.setattr(memory, "_BESIDE", 500_000)
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
     monkeypatch.setattr(memory, "_MACHINE", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
     monkeypatch.setattr(memory, "_of_process", lambda: 1 << 62)
-    assert memory.memory_left() == 4000 << 10
+    assert memory.memory_left() == (4000 << 10) - 500_000
     (tmp_path / "memory.max").write_text("3000000\n")
     (tmp_path / "memory.current").write_text("1000000\n")
-    assert memory.memory_left() == 2_000_000
+    assert memory.memory_left() == 1_500_000
+    (tmp_path / "memory.current").write_text("2800000\n")
+    assert memory.memory_left() == 100_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.memory_left() == 4000 << 10
+    assert memory.memory_left() == (4000 << 10) - 500_000
     monkeypatch.setattr(memory, "_of_process", lambda: -5)
     assert memory.memory_left() == 0
     monkeypatch.setattr(memory, "_MACHINE", tmp_path / "none")
@@ -380,7 +415,7 @@ def test_many_small_cells_count_with_what_each_takes(
     """A table of short values needs more memory than its bytes, and is refused by that."""
     (tmp_path / "t.csv").write_bytes(b"a\n" + b"1\n" * 100_000)
     monkeypatch.setattr(reading, "memory_left", lambda: 1_000_000)
-    with pytest.raises(SourceError, match="of memory or more"):
+    with pytest.raises(MachineError, match="of memory or more"):
         read_source(tmp_path / "t.csv")
     monkeypatch.setattr(reading, "memory_left", lambda: 2_000_000)
     assert read_source(tmp_path / "t.csv").height == 100_000
@@ -409,7 +444,7 @@ def test_a_query_gives_no_rows_without_an_end(
     (tmp_path / "d.db").touch()
     endless = "WITH RECURSIVE c(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM c) SELECT a FROM c"
     monkeypatch.setattr(databases, "memory_left", lambda: 50_000_000)
-    with pytest.raises(SourceError, match="more rows than there is memory for"):
+    with pytest.raises(MachineError, match="more rows than there is memory for"):
         read_source(f"sqlite:///{tmp_path}/d.db", query=endless)
     few = read_source(f"sqlite:///{tmp_path}/d.db", query=endless + " LIMIT 1000000")
     assert few["a"].to_list() == list(range(1, 1_000_001))

@@ -8,16 +8,19 @@ import sys
 from pathlib import Path
 from typing import Final
 
+_BESIDE: Final = 120 << 20
+"""What libraries, kernels and threads take that are loaded later, beside any table."""
 _PROCESS: Final = Path("/proc/self/statm")
 _MACHINE: Final = Path("/proc/meminfo")
 _CONTAINER: Final = Path("/sys/fs/cgroup")
 
 
 def memory_left() -> int:
-    """Bytes that this process may still take: what the machine has, less what a limit on the
-    process or its container forbids.
+    """Bytes that this process may still take for tables: what the machine has, less what a limit on
+    the process or its container forbids, and less what libraries take beside them.
     """
-    return max(0, min(_of_machine(), _of_container(), _of_process()))
+    left = max(0, min(_of_machine(), _of_container(), _of_process()))
+    return left - min(_BESIDE, left // 2)
 
 
 def memory_taken() -> int:

@@ -12,7 +12,7 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.reading import check_size, malformed, refusing
-from phalanx.errors import SourceError, require_extra
+from phalanx.errors import MachineError, PhalanxError, SourceError, require_extra
 
 Labels = Mapping[str, Sequence[tuple[Any, str]]]
 _TRANSPORT: Final = "SAS transport"
@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """By ending the package's name, and the function that reads its files."""
 _ASIDE: Final = "from phalanx.data.sources.coded_files import read_aside; read_aside()"
-_REFUSED: Final = 3
+_REFUSED: Final[dict[int, type[PhalanxError]]] = {3: SourceError, 4: MachineError}
 """How a process ends that refuses a file in a sentence."""
 _EXACT: Final = 2**53
 """From here on a number of these files is no longer a whole one for sure."""
@@ -77,8 +77,9 @@ def _in_a_process_of_its_own(path: Path) -> bytes:
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    if aside.returncode == _REFUSED:
-        raise SourceError(aside.stdout.decode())
+    for code, refusal in _REFUSED.items():
+        if aside.returncode == code:
+            raise refusal(aside.stdout.decode())
     aside.check_returncode()
     return aside.stdout
 
@@ -96,9 +97,9 @@ def read_aside() -> None:
         _, about = read(path, metadataonly=True, output_format="polars")
         _check(path, package, about)
         frame, about = read(path, output_format="polars")
-    except SourceError as refused:
+    except tuple(_REFUSED.values()) as refused:
         sys.stdout.buffer.write(str(refused).encode())
-        sys.exit(_REFUSED)
+        sys.exit(next(code for code, kind in _REFUSED.items() if isinstance(refused, kind)))
     labels = {name: list(of.items()) for name, of in about.variable_value_labels.items()}
     sys.stdout.buffer.write(json.dumps(labels).encode() + b"\n")
     frame.write_ipc_stream(sys.stdout.buffer)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.data.sources.reading import check_value
-from phalanx.errors import SourceError, did_you_mean, require_extra
+from phalanx.errors import MachineError, SourceError, did_you_mean, require_extra
 
 _FAULTS: Final = {
     r"no such (table|column|function)|(relation|column|function|schema) [^\n]* does not exist": (
@@ -189,21 +189,21 @@ def _opened(
 
 
 def check_room(batch: Any, room: int) -> int:
-    """What is left of the room for rows behind some of them; SourceError where there is none."""
+    """What is left of the room for rows behind some of them; MachineError where there is none."""
     if batch.nbytes > room:
         raise _too_many()
     return room - int(batch.nbytes)
 
 
-def _too_many() -> SourceError:
-    return SourceError(
+def _too_many() -> MachineError:
+    return MachineError(
         "the query gives more rows than there is memory for; ask for fewer, or read it on a"
         " larger machine."
     )
 
 
 def within_memory(rows: Rows) -> Any:
-    """All rows, as a table; SourceError before they take more than half of the memory that is
+    """All rows, as a table; MachineError before they take more than half of the memory that is
     left.
     """
     import pyarrow as pa

@@ -21,7 +21,7 @@ from phalanx.data.sources.reading import (
     refusing,
     unreadable,
 )
-from phalanx.errors import SourceError
+from phalanx.errors import MachineError, SourceError
 
 State = tuple[tuple[str, int, int, int], ...]
 """Of each file its name, when it was written, its size and its number."""
@@ -73,13 +73,15 @@ def check_same(path: Path, state: State) -> None:
 
 
 def read_folder(path: Path) -> pl.DataFrame:
-    """All rows; SourceError where its files have not the same columns, or do not fit the memory."""
+    """All rows; SourceError where its files have not the same columns, MachineError where they do not
+    fit the memory.
+    """
     files = files_of(path)
     metas = [meta_of(file) for file in files]
     check_alike(files, metas)
     needed, room = sum(map(bytes_needed, metas)), memory_left()
     if needed > room:
-        raise SourceError(
+        raise MachineError(
             f"the files of the folder {path.name!r} need {needed / 1e9:.1f} GB of memory or more,"
             f" and {room / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
         )

@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.available_memory import memory_left
-from phalanx.errors import PhalanxError, SourceError
+from phalanx.errors import MachineError, PhalanxError, SourceError, lack_behind
 
 PARQUET: Final = (".parquet", ".pq")
 """How Parquet files are called."""
@@ -63,7 +63,7 @@ def check_process(error: type[PhalanxError]) -> None:
 @contextmanager
 def refusing(refusal: PhalanxError) -> Iterator[None]:
     """Whatever a reader raises inside is this one refusal, also a panic of Rust code, which is no
-    Exception, and memory that runs out.
+    Exception; MachineError where the machine lacks what it takes to read.
 
     A reader's own words quote the file: its message is dropped, and what a panic writes to standard
     error is, too. Ctrl-C and our own errors pass.
@@ -72,17 +72,15 @@ def refusing(refusal: PhalanxError) -> Iterator[None]:
     try:
         with _silenced():
             yield
+    except MachineError:
+        raise
     except PhalanxError as error:
         raise error if isinstance(error, type(refusal)) else type(refusal)(str(error)) from None
-    except MemoryError:
-        raise type(refusal)(
-            "the file needs more memory than is left; read it on a larger machine, or in parts."
-        ) from None
     except (
         Exception,  # noqa: BLE001 - a damaged file has been seen to raise eleven kinds
         pl.exceptions.PanicException,
-    ):
-        raise refusal from None
+    ) as error:
+        raise lack_behind(error) or refusal from None
 
 
 @contextmanager
@@ -119,7 +117,7 @@ def check_size(path: Path, cells: int, size: int, needed: int = 0) -> None:
             " this size holds; it is damaged or hostile, so get it anew."
         )
     if (least := max(size, cells * _CELL, needed)) > (room := memory_left()):
-        raise SourceError(
+        raise MachineError(
             f"the file {path.name!r} needs {least / 1e9:.1f} GB of memory or more, and"
             f" {room / 1e9:.1f} GB are left;"
             + (

@@ -67,6 +67,8 @@ def read_source(
         Where there is no such file, where it is malformed, declares more than a file of its size can
         hold, or holds a value of more than 16 MB, where the database refuses the query, and for what
         is no table.
+    MachineError
+        Where the machine lacks the memory, threads or open files that reading takes.
     """
     named = isinstance(source, str | Path)
     in_a_database = named and "://" in str(source)

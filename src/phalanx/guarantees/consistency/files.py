@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from phalanx.arrays import from_arrow
 from phalanx.data.sources.reading import read_parquet, refusing
-from phalanx.errors import ReleaseError, SourceError
+from phalanx.errors import ReleaseError, SourceError, lack_behind
 from phalanx.guarantees.consistency.parquet_bytes import left_over
 from phalanx.release.folder import Release, encode, read_csv
 from phalanx.release.parts import table_of
@@ -110,7 +110,13 @@ def hidden(release: Release) -> tuple[list[str], list[str]]:
             fault = (hidden_in_parquet if format == "parquet" else hidden_in_csv)(
                 release.path / name, tables[table_of(stem)]
             )
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
+        except (
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+            pa.ArrowException,
+        ) as error:
+            if lack := lack_behind(error):
+                raise lack from None
             fault = "holds columns that no writer of ours makes"
         if fault:
             faults.append(f"{name} {fault}")
