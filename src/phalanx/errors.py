@@ -188,7 +188,7 @@ def unusable(error: OSError) -> str:
 
 
 def lack_behind(error: BaseException) -> MachineError | None:
-    """What the machine lacked, where that is all that an error says, whoever raised it; None where
+    """What the machine lacked, where that is all that an error says, of whatever library; None where
     it is about something else.
 
     >>> lack_behind(OSError(24, "Too many open files"))
