@@ -6,6 +6,6 @@ import sys
 if __name__ == "__main__":
     if not sys.flags.safe_path:
         del sys.path[0]  # the working folder, whose modules may have come with a release
-    from phalanx.cli import main
+    from phalanx.watching import start
 
-    main()
+    start()

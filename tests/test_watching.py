@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed command waits for a process of its own, leaves as it does, and says what ended it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from phalanx import watching
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="elsewhere a command is one process"
+)
+START = """
+import os, signal, sys, time
+from phalanx import cli, watching
+cli.main = lambda: {}
+watching.start()
+"""
+
+
+def started(what, *words):
+    """A command that does ``what``."""
+    return subprocess.Popen(
+        [sys.executable, "-c", START.format(what), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(what, *words):
+    """How it ends, and what is written."""
+    with started(what, *words) as run:
+        out, err = run.communicate(timeout=60)
+    return run.returncode, out, err
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGABRT, "the memory ran out; use a larger machine, "),
+        (signal.SIGKILL, "the system ended the process, most likely as the memory ran out; "),
+        (signal.SIGSEGV, "a library failed and ended the process; run it again, "),
+    ],
+)
+def test_a_process_that_is_ended_is_a_sentence(number, words):
+    """On standard error, or as JSON, and exit code 2."""
+    kill = f"os.kill(os.getpid(), {int(number)})"
+    code, out, err = ended(kill)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"phalanx: {words}")
+    code, out, err = ended(kill, "--json")
+    assert (code, err) == (2, "")
+    assert json.loads(out)["error"].startswith(words)
+
+
+def test_memory_that_runs_out_in_a_library_is_a_sentence():
+    """Polars ends the process where its memory is refused."""
+    little = "(__import__('resource').setrlimit(9 - 7, (1 << 29, 1 << 29)), "
+    code, _, err = ended(f"{little}__import__('polars').int_range(0, 1 << 30, eager=True))")
+    assert code == 2
+    assert err.splitlines()[-1].startswith("phalanx: the memory ran out; ")
+
+
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [("print('done')", 0), ("(print('done'), sys.exit(70))", 70), ("(print('done'), exit())", 0)],
+)
+def test_it_leaves_as_the_process_does(what, code):
+    """With its exit code, and all that it wrote."""
+    assert ended(what) == (code, "done\n", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE])
+def test_an_end_that_was_asked_for_stays_that_end(number):
+    """What waits for the command sees the signal."""
+    kill = f"(signal.signal({int(number)}, signal.SIG_DFL), os.kill(os.getpid(), {int(number)}))"
+    assert ended(kill) == (-number, "", "")
+
+
+WAITS = "(print(os.getpid(), flush=True), time.sleep(60))"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_it_is_sent_is_handed_on(number):
+    """Ctrl-C from another process, or a request to end, comes to the process that works."""
+    with started(WAITS) as run:
+        run.stdout.readline()
+        run.send_signal(number)
+        assert run.wait(timeout=30) == -number or number == signal.SIGINT
+        assert ("KeyboardInterrupt" in run.stderr.read()) == (number == signal.SIGINT)
+
+
+def is_there(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def test_who_kills_it_kills_the_process_that_works():
+    """No release goes on that nobody waits for."""
+    with started(WAITS) as run:
+        child = int(run.stdout.readline())
+        assert child != run.pid
+        assert is_there(child)
+        run.kill()
+        run.wait()
+        for _ in range(100):
+            if not is_there(child):
+                break
+            time.sleep(0.1)
+        assert not is_there(child)
+
+
+def test_where_no_process_may_be_started_it_does_the_work_itself(monkeypatch):
+    """And takes its signals as before."""
+
+    def refused():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    monkeypatch.setattr(os, "fork", refused)
+    watching.in_its_own_process()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
