@@ -17,7 +17,9 @@ from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.csv_blocks import (
     Types,
     dialect_by_blocks,
+    end_of_rows,
     fits,
+    rows_of,
     sample_by_blocks,
     text_blocks,
     typed,
@@ -151,14 +153,86 @@ def test_a_table_to_look_at_is_a_sample_where_the_memory_does_not_hold_it(tmp_pa
     assert (frame["n"].to_list(), rows) == (list(range(0, 100, 4)), 100)
 
 
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("a\n" + "x" * 5000, 2, 2), ("a,b\n" + "1,2\n" * 900, 3, 60), ("", 0, 0)],
+)
+def test_what_a_whole_file_takes_is_twice_its_bytes_and_so_much_a_value(
+    tmp_path, monkeypatch, text, least, most
+):
+    """Few long values take little beside their bytes, many short ones a multiple of them."""
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    monkeypatch.setattr(csv_blocks, "memory_left", lambda: least * len(text) - 1)
+    assert not fits(path)
+    monkeypatch.setattr(csv_blocks, "memory_left", lambda: most * len(text))
+    assert fits(path)
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+def test_a_sample_has_numbers_by_the_decimal_mark(tmp_path, mark):
+    """Which is that of the whole file."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"a;b\n1{mark}5;x\n2{mark}5;y\n")
+    found, _ = sample_by_blocks(path, Dialect(";", mark), 9)
+    assert found.to_dict(as_series=False) == {"a": [1.5, 2.5], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        *(("", 0), ("a,b", 0), ("a,b\n", 0), ("a,b\n1,2\n", 1)),
+        ("a,b\n" + '1,"some\nlines, and\n""more"" of them"\n2,"x\ny\nz"\n' * 9, 18),
+    ],
+)
+def test_rows_are_counted_by_line_breaks_outside_of_quotes(
+    tmp_path, monkeypatch, text, rows, at_once
+):
+    """Wherever a piece of the file begins, and the header is none of them."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", at_once)
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert rows_of(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("held", "single", "whole"),
+    [
+        *((b"", False, 0), (b"1,2", False, 0), (b"1,2\n3,4", False, 4), (b",\n1", False, 2)),
+        *((b"1,2\n\n\n", False, 4), (b"1,2\r\n\r\n", False, 5), (b"\n\n", False, 0)),
+        *((b"1\n\n\n", True, 4), (b"\n12", True, 1)),
+        *((b'1,"2\n3', False, 0), (b'1,"2\n3"\n4,"5\n', False, 8), (b'"1\n', True, 0)),
+    ],
+)
+def test_whole_rows_end_before_empty_lines_and_open_quotes(held, single, whole):
+    """Empty lines are left to what follows, but those that are rows of a single column."""
+    assert end_of_rows(held, single=single) == whole
+
+
+def test_a_quote_within_a_value_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    """Of two of them, all between would be taken for one value."""
+    monkeypatch.setattr(csv_blocks, "parsed", None)
+    path = tmp_path / "t.csv"
+    for value in ('x"y', '"x"y"', 'x "y"'):
+        path.write_text(f"a,b\n1,{value}\n2,z\n")
+        with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
+            list(text_blocks(path, Dialect()))
+
+
 def test_quotes_that_never_end_are_no_endless_row(tmp_path, monkeypatch):
     """A file that goes on within quotes is refused before it is all held."""
+    held = []
     monkeypatch.setattr(csv_blocks, "_AT_ONCE", 64)
     monkeypatch.setattr(csv_blocks, "MAX_LINE", 1000)
+    monkeypatch.setattr(
+        csv_blocks, "end_of_rows", lambda some, **how: held.append(some) or end_of_rows(some, **how)
+    )
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,"' + "x\n" * 5000)
     with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
         list(text_blocks(path, Dialect()))
+    assert 1000 < max(map(len, held)) <= 1000 + 2 * 64
 
 
 @pytest.mark.parametrize("text", ["a\n1\n" + "\n" * 1000 + "2\n", "a,b\n1,2\n" + "\n" * 1000])
@@ -191,7 +265,7 @@ def test_a_value_that_is_too_long_is_refused(tmp_path, monkeypatch):
 
 def test_what_may_not_be_read_is_said_of_the_file(tmp_path):
     """And not of the folder in which releases are to lie."""
-    for read in (fits, dialect_by_blocks, csv_blocks.rows_of, csv_blocks.head_of):
+    for read in (fits, dialect_by_blocks, rows_of, csv_blocks.head_of):
         with pytest.raises(SourceError, match="cannot be read; check that you may read it"):
             read(tmp_path)
 
