@@ -92,9 +92,12 @@ def test_a_folder_that_changes_is_refused(folder):
 
 
 def test_a_folder_that_the_memory_does_not_hold_is_refused(folder, monkeypatch):
-    """By the sum of what its files need, before one is read."""
-    one = parquet_folders.bytes_needed(parquet_folders.meta_of(folder / "part-1.parquet"))
-    monkeypatch.setattr(parquet_folders, "memory_left", lambda: one)
+    """By the sum of what its files need, before one is read, and by no byte less."""
+    of = [parquet_folders.meta_of(file) for file in parquet_folders.files_of(folder)]
+    needed = sum(map(parquet_folders.bytes_needed, of))
+    monkeypatch.setattr(parquet_folders, "memory_left", lambda: needed)
+    assert read_source(folder).height == 4
+    monkeypatch.setattr(parquet_folders, "memory_left", lambda: needed - 1)
     monkeypatch.setattr(parquet_folders, "read_parquet", None)
     with pytest.raises(MachineError, match="the files of the folder 'table' need"):
         read_source(folder)
@@ -108,6 +111,13 @@ def test_a_folder_that_may_not_be_entered_is_refused(folder, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.is_file", forbidden)
     with pytest.raises(SourceError, match="the folder 'table' cannot be read"):
+        read_source(folder)
+
+
+def test_a_file_of_a_folder_that_may_not_be_read_is_named(folder, monkeypatch):
+    """And is not said to be no whole Parquet file."""
+    monkeypatch.setattr("os.access", lambda path, _: path.name != "part-2.PQ")
+    with pytest.raises(SourceError, match=r"part-2\.PQ. cannot be read; check that you may read"):
         read_source(folder)
 
 
