@@ -140,8 +140,11 @@ def test_values_that_are_longer_decide_nothing(lines):
 
 @pytest.mark.parametrize("at_once", [1, 50, 10_000])
 def test_a_csv_file_that_does_not_fit_is_on_the_disk(lines, monkeypatch, at_once):
-    """With the types that all rows allow, each column by itself, too; no file has a name."""
+    """With the types that all rows allow, each column by itself, too; no file has a name; and its
+    beginning, which tells the columns, may end within a row.
+    """
     monkeypatch.setattr(csv_blocks, "_AT_ONCE", at_once)
+    monkeypatch.setattr(csv_blocks, "_HEAD", len("age,zip,on\n0,7"))
     monkeypatch.setattr(fetched, "AT_ONCE", 7)
     before = sorted(lines.parent.iterdir())
     laid = Lines(lines, Dialect(), (), ["age"]).fetch(lambda *_: False, lines.parent)
@@ -182,8 +185,14 @@ def test_declared_text_does_not_choose_the_decimal_mark(tmp_path):
 
 
 def test_a_query_whose_values_are_too_long_is_refused(url, tmp_path, monkeypatch):
-    """Few rows may take much memory; that there are few decides how they would be published."""
-    monkeypatch.setattr(fetched, "memory_left", lambda: 100)
+    """Few rows may take much memory; that there are few decides how they would be published. They
+    may take half of it.
+    """
+    with fetched.rows_of_query(url, SQL, ()) as rows:
+        size = sum(batch.nbytes for batch in rows)
+    monkeypatch.setattr(fetched, "memory_left", lambda: 2 * size)
+    assert Query(url, SQL).fetch(lambda *_: True, tmp_path).height == 11
+    monkeypatch.setattr(fetched, "memory_left", lambda: 2 * size - 1)
     with pytest.raises(SourceError, match="more rows than there is memory for"):
         Query(url, SQL).fetch(lambda *_: True, tmp_path)
 
