@@ -6,9 +6,12 @@ import polars as pl
 import pytest
 
 from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, SafeSampling, Schema, Slicing
+from phalanx.data.sources.batches import Batches
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
-from phalanx.engines.choosing import bytes_of, divide
+from phalanx.engines.choosing import bytes_of, divide, fetch
+from phalanx.engines.fetched import Lines
 from phalanx.errors import MethodError, PlanError, SourceError
 
 SCHEMA = Schema(quasi=["age", "zip"], sensitive="ill")
@@ -29,7 +32,11 @@ def left(monkeypatch, size):
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4 GiB", 4 << 30), ("600MB", 600_000_000), ("1.5 kib", 1536), ("77", 77), (12, 12)],
+    [
+        *(("4 GiB", 4 << 30), ("600MB", 600_000_000), ("1.5 kib", 1536), ("77", 77), (12, 12)),
+        *(("2 kB", 2_000), ("3 MiB", 3 << 20), ("3g", 3 * 10**9), ("2 TB", 2 * 10**12)),
+        ("1TiB", 1 << 40),
+    ],
 )
 def test_a_limit_is_written_as_people_write_it(text, size):
     """Decimal and binary units, with or without a blank."""
@@ -58,12 +65,25 @@ def test_a_table_that_fits_is_published_whole(monkeypatch, source):
     ids=lambda m: m.name,
 )
 def test_a_table_that_does_not_fit_is_divided(monkeypatch, source, method):
-    """By one byte too many, into parts that take their share of the memory."""
+    """By one byte too many, into parts that take their share of the memory; and it is known whether
+    the plan asks for it.
+    """
     left(monkeypatch, 6_000 * 3 * method.bytes_per_value - 1)
     divided = divide(source / "t.parquet", SCHEMA, method)
     assert divided is not None
     assert divided.rows == 6_000
     assert divided.most == 2_399
+    assert not divided.asked
+    assert divide(source / "t.parquet", SCHEMA, method, engine="out-of-core").asked
+
+
+@pytest.mark.parametrize("drop", [["zip", "ill"], ["age", "zip", "ill"]])
+def test_columns_that_are_dropped_take_no_memory(monkeypatch, source, drop):
+    """Where no other is left, which is refused when the table is read, it is as if one were."""
+    left(monkeypatch, 1_000_000)
+    schema = Schema(quasi=["age"] if len(drop) == 2 else ["place"], drop=drop)
+    divided = divide(source / "t.parquet", schema, Mondrian(k=2), engine="out-of-core")
+    assert divided.most == 400_000 // 170
 
 
 WHOLE = {
@@ -94,7 +114,7 @@ def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, 
 @pytest.mark.parametrize("method", WHOLE.values(), ids=WHOLE)
 def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, method):
     """But that the engine is left out, which divides it."""
-    left(monkeypatch, 1 << 40)
+    left(monkeypatch, 6_000 * 3 * getattr(method, "bytes_per_value", 170))
     with pytest.raises(MethodError, match=r"needs? the whole table .*leave the engine out\.$"):
         divide(source / "t.parquet", SCHEMA, method, engine="out-of-core")
 
@@ -123,11 +143,20 @@ def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, t
             refusing(source / name)
 
 
+def test_a_path_that_no_file_can_have_is_refused():
+    """By what is said of every source."""
+    with pytest.raises(SourceError, match="the source has a path that is too long for a file or"):
+        divide("t\0.parquet", SCHEMA, Mondrian(k=2))
+
+
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
-    """A frame, a memory of nothing, and values that are not applicable."""
+    """A frame, a memory of too little, and values that are not applicable."""
     with pytest.raises(PlanError, match="reads Parquet files, a CSV file"):
         divide(pl.DataFrame({"a": [1]}), SCHEMA, Mondrian(k=2), engine="out-of-core")
-    left(monkeypatch, 1_000)
+    least = 2_000 * 3 * 170 * 5 // 2
+    left(monkeypatch, least)
+    assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2)).most == 2_000
+    left(monkeypatch, least - 1)
     with pytest.raises(MethodError, match="too little for parts of 2,000 rows"):
         divide(source / "t.parquet", SCHEMA, Mondrian(k=2))
     schema = Schema(quasi=["age", "zip"], sensitive="ill", not_applicable=[0])
@@ -141,6 +170,8 @@ def test_a_limit_of_the_plan_counts_what_is_taken_already(monkeypatch, source):
     fits = 50_000_000 + 6_000 * 3 * 170
     assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits) is None
     assert divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=fits - 1) is not None
+    with pytest.raises(MethodError, match=r"^0\.0 MB of memory may be taken"):
+        divide(source / "t.parquet", SCHEMA, Mondrian(k=2), memory_limit=1)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +192,64 @@ def test_what_spark_does_not_divide_is_refused(source, method, word, monkeypatch
     for columns in (2, [["age", "zip"], ["ill"]]):
         sliced = Slicing(l=2, columns=columns)
         assert divide(source / "t.parquet", SCHEMA, sliced, engine="spark") is not None
+
+
+def test_cells_on_spark_fit_a_worker(source, monkeypatch):
+    """Its memory is what the limit says, else 2 GiB; too small is where fewer than 2,000 rows fit."""
+    monkeypatch.setattr(choosing, "require_extra", lambda *_: None)
+    left(monkeypatch, 0)  # of the machine that starts it
+    least = 2_000 * 3 * 170 * 5 // 2
+    for limit, most in ((None, (2 << 30) * 2 // 5 // 510), ("5 MB", 3_921), (least, 2_000)):
+        on = divide(source, SCHEMA, Mondrian(k=2), "spark", limit, spark_master="local[1]")
+        assert (on.source, on.schema, on.most, on.master) == (source, SCHEMA, most, "local[1]")
+    with pytest.raises(MethodError, match=r"2\.5 MB of memory may be taken, too little"):
+        divide(source, SCHEMA, Mondrian(k=2), "spark", least - 1)
+
+
+@pytest.mark.parametrize(
+    ("engine", "began"),
+    [("local", "out-of-core"), ("out-of-core", "local"), ("spark", "local")],
+)
+def test_a_series_goes_on_as_it_began(source, engine, began):
+    """Another engine is refused, and without one it is the same."""
+    with pytest.raises(PlanError, match=f"engine = '{engine}' is not how the series began"):
+        divide(source / "t.parquet", SCHEMA, Mondrian(k=2), engine, began=began)
+    divided = divide(source / "t.parquet", SCHEMA, Mondrian(k=2), began=began)
+    assert (divided is None) == (began == "local")
+    again = divide(source / "t.parquet", SCHEMA, Mondrian(k=2), began, began=began)
+    assert (again is None) == (began == "local")
+
+
+def test_a_csv_file_is_fetched_to_where_it_is_published(monkeypatch, tmp_path):
+    """On the disk where it does not fit, or the plan or the series divides it; else in memory, and
+    always where the method needs all of it.
+    """
+    path = tmp_path / "t.csv"
+    path.write_text("age,zip,ill\n" + "1,2,3\n" * 100)
+    whole = Mondrian(k=2, t=0.3)
+    for room, method, engine, began, laid in (
+        (100 * 3 * 170, Mondrian(k=2), None, None, False),
+        (1 << 40, Mondrian(k=2), None, "out-of-core", True),
+        (1 << 40, Mondrian(k=2), "out-of-core", None, True),
+        (100 * 3 * 170 - 1, Mondrian(k=2), None, None, True),
+        (1, Mondrian(k=2), "local", None, False),
+        (1, Mondrian(k=2), None, "local", False),
+        (1, whole, None, None, False),
+    ):
+        left(monkeypatch, room)
+        found = fetch(Lines(path, Dialect()), SCHEMA, method, engine, began=began, place=tmp_path)
+        assert isinstance(found, Batches if laid else pl.DataFrame)
+    with pytest.raises(MethodError, match=r"needs the whole table .*leave the engine out"):
+        fetch(Lines(path, Dialect()), SCHEMA, whole, "out-of-core", place=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [(10**6, "1.0 MB"), (10**8 - 1, "100.0 MB"), (10**8, "0.1 GB"), (5 * 10**9, "5.0 GB")],
+)
+def test_sizes_are_said_in_the_unit_that_shows_them(monkeypatch, source, room, said):
+    """From 100 MB on in GB."""
+    monkeypatch.setattr(Mondrian, "bytes_per_value", 10**6)
+    left(monkeypatch, room)
+    with pytest.raises(MethodError, match=f"to take 18.0 GB where {said} may be taken"):
+        divide(source / "t.parquet", SCHEMA, Mondrian(k=2, t=0.3))
