@@ -5,6 +5,7 @@ one sentence.
 
 import errno
 import fcntl
+import hmac
 import os
 import stat
 from collections.abc import Callable
@@ -45,6 +46,22 @@ def test_two_ledgers_have_two_keys(backend: str, new_url: Callable[[str], str]) 
         with Ledger.open(new_url(backend)) as ledger:
             keys.add(ledger._store.key_file.read_bytes())
     assert len(keys) == 2
+
+
+def test_keys_are_derived_as_they_ever_were() -> None:
+    """By HKDF of a purpose and a series, so that a later version opens what an earlier one made."""
+
+    def hkdf(root: bytes, info: bytes, salt: bytes = bytes(32)) -> bytes:
+        return hmac.digest(hmac.digest(salt, root, "sha256"), info + b"\1", "sha256")
+
+    root, ledger = b"r" * 32, b"i" * 16
+    of = Keyring(root, "a test").of_ledger(ledger)
+    base = hkdf(root, b"phalanx/ledger", ledger)
+    assert of.check() == hkdf(base, b"phalanx/ledger/check/")
+    assert of.sealing("s/é") == hkdf(base, "phalanx/ledger/sealing/s/é".encode())
+    assert of.person("s").key == hkdf(base, b"phalanx/ledger/person/s")
+    entry = hkdf(base, b"phalanx/ledger/entry/s")
+    assert of.authenticate("s", b"x") == hmac.digest(entry, b"x", "sha256")
 
 
 def test_a_missing_key(url: str, key_file: Path) -> None:

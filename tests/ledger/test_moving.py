@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger, transfer
+from phalanx.ledger import Ledger, ReleaseEntry, transfer
 from phalanx.ledger.keys import fresh_key, write_key
-from phalanx.ledger.rows import Rows
+from phalanx.ledger.rows import MOVED, PERSON, Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
+from phalanx.ledger.transfer import Contents
 from support.moving_cases import PERSONS, SPOILED, everything, publish, same, spoiled
 
 KINDS = list(product(("sqlite", "postgresql"), repeat=2))
@@ -276,6 +277,34 @@ def test_files_of_another_kind(move: Move, tmp_path: Path) -> None:
     for absent in (tmp_path / "none", tmp_path):
         with pytest.raises(LedgerError, match=r"cannot be read .(No such file|Is a directory)"):
             move.target.import_series(absent)
+
+
+def test_contents_that_no_export_writes_are_refused() -> None:
+    """A key of another length, releases that are none or do not follow one another, and segments
+    that a ledger makes itself.
+    """
+    first, third = (
+        ReleaseEntry(number=number, folder="/there", staging=".1", digest="0" * 64, summary={})
+        for number in (1, 3)
+    )
+    right = Contents(
+        series="s",
+        promise='{"m": 2}',
+        created="2026-01-31",
+        person_key=b"k" * 32,
+        copy=False,
+        moves=0,
+        releases=[(first, ["memory/t"])],
+    )
+    assert Contents.from_bytes(right.to_bytes()) == right
+    for wrong in (
+        {"person_key": b"k" * 31},
+        {"releases": []},
+        {"releases": [(first, []), (third, [])]},
+        *({"releases": [(first, [name])]} for name in (PERSON, MOVED)),
+    ):
+        with pytest.raises(ValueError, match=r"^$"):
+            Contents.from_bytes(replace(right, **wrong).to_bytes())
 
 
 def test_keys_that_do_not_fit(move: Move, tmp_path: Path) -> None:
