@@ -591,6 +591,16 @@ TAMPERING: dict[str, Callable[[Ledger], None]] = {
 }
 
 
+@pytest.mark.parametrize("promise", ["{", "3", "[[]]", ""])
+def test_a_promise_that_is_none_is_noticed(ledger: Ledger, promise: str) -> None:
+    """By whoever asks for nothing else."""
+    commit = {"remember": {}, "groups": None, "state": {}}
+    ledger.commit("visits", entry_of(1), promise=PROMISE, **commit)
+    ledger._store.run("UPDATE series SET promise = $1", promise)
+    with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1 of series"):
+        ledger.promise("visits")
+
+
 @pytest.mark.parametrize("kind", TAMPERING)
 def test_a_change_by_others_is_noticed(ledger: Ledger, kind: str) -> None:
     """Whoever writes into the ledger without its key is found out when the series is read, in a

@@ -15,7 +15,7 @@ import pytest
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.ledger.marks import Mark, Marked
+from phalanx.ledger.marks import Mark, Marked, check_not_older
 from phalanx.ledger.rows import Rows
 from phalanx.ledger.sqlite import Sqlite
 
@@ -387,6 +387,17 @@ def test_a_mark_is_private_and_says_nothing_of_persons(ledger: Ledger) -> None:
         "format": "phalanx-mark-1",
         "series": {"visits": {"moves": 0, "releases": [["2026-01-31", "1" * 64]]}},
     }
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [(1, r"digest 0\)\. Use"), (3, r"digest 2\)\. Use"), (5, r"digest 2; and 2 more\)\. Use")],
+)
+def test_three_missing_releases_are_named(tmp_path: Path, missing: int, said: str) -> None:
+    """And of others how many there are."""
+    marked = Marked(releases=[("2026-01-31", str(n)) for n in range(missing)])
+    with pytest.raises(LedgerError, match=said):
+        check_not_older("here", "s", Mark(tmp_path / "x.mark"), marked, Marked())
 
 
 def test_a_mark_only_grows(tmp_path: Path) -> None:

@@ -211,6 +211,14 @@ def test_a_backup_that_fails_leaves_nothing(ledger: Ledger, tmp_path: Path) -> N
     assert list((tmp_path / "to").iterdir()) == []
 
 
+def test_a_backup_to_a_place_that_cannot_be_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    """Where its folder would be, there is a file."""
+    put(ledger, 1)
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerError, match=r"cannot be written \(Not a directory\); nothing was"):
+        ledger.backup(tmp_path / "file" / "backup")
+
+
 def test_what_a_killed_backup_left_is_removed(ledger: Ledger, tmp_path: Path) -> None:
     """The next backup into the same folder removes it; what one who is at work has made, and
     anything else, stays.
