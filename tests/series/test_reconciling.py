@@ -6,6 +6,7 @@ folders; what cannot be remembered stops the series.
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -235,11 +236,46 @@ def test_without_a_mark_a_steward_says(scene: Scene) -> None:
     said = scene.reconcile(3)
     assert (said.number, list(said.entered)) == (3, [3])
     assert scene.publish().number == 4
-    scene.mark.file.unlink()
-    assert list(scene.reconcile().entered) == []
+    for _ in range(2):  # the second time takes the place of the first one
+        scene.mark.file.unlink()
+        assert list(scene.reconcile().entered) == []
     assert scene.publish().number == 5
     with Ledger.open(scene.ledger) as ledger:
         assert [r.number for r in ledger.reconciled("s")] == [3, 4]
+
+
+def test_without_its_beginning_a_series_is_not_reconciled(scene: Scene) -> None:
+    """A series that is nowhere, one that the mark alone knows, and one of another history."""
+    with Ledger.open(scene.ledger):
+        empty = scene.file.read_bytes()
+    scene.publish()
+    with pytest.raises(LedgerError, match="knows no series 'other', and no mark does"):
+        reconcile("other", [], ledger=scene.ledger)
+    mark = scene.mark.file.read_bytes()
+    scene.file.write_bytes(empty)
+    with pytest.raises(
+        LedgerError, match=r"knows nothing of series 's', and its mark .* 1 release"
+    ):
+        scene.reconcile(1)
+    scene.mark.file.unlink()
+    shutil.rmtree(scene.out)
+    scene.publish()
+    scene.mark.file.write_bytes(mark)
+    with pytest.raises(
+        LedgerError, match=r"^the ledger .*ledger\.db has another release 1 of series 's' than"
+    ):
+        scene.reconcile(1)
+
+
+def test_what_another_steward_entered_is_not_entered_twice(scene: Scene) -> None:
+    """Nor is one left out: each follows the one before."""
+    scene.copies(3)
+    with Ledger.open(scene.ledger) as ledger:
+        known = ledger.releases("s")
+        for entries in (known[2:], known[1:], [replace(known[2], number=5)]):
+            with pytest.raises(LedgerError, match="to enter do not follow release 3 of series 's'"):
+                ledger.reconcile("s", [(entry, {}) for entry in entries], forgotten=False)
+    assert scene.numbers() == [1, 2, 3]
 
 
 def test_a_series_that_was_moved_is_not_reconciled(scene: Scene, tmp_path: Path) -> None:
