@@ -74,6 +74,21 @@ def test_products_tell_apart_as_counts_do(monkeypatch) -> None:
     assert propensity(one, other) == pytest.approx(counted, rel=1e-9)
 
 
+@pytest.mark.parametrize("block", [1, 7, 600])
+def test_products_are_what_is_counted(monkeypatch, block) -> None:
+    """What the rows add up to that have two values, of all values that are estimated."""
+    monkeypatch.setattr(losses, "_BLOCK", block)
+    rng = np.random.default_rng(3)
+    codes = [rng.integers(0, size, 600) for size in (1, 2, 4)]
+    estimated = np.array([True, False, True, False, True, True, True])
+    weight = rng.random(600)
+    table = np.stack([c == i for c in codes for i in range(c.max() + 1)]).T[:, estimated]
+    expected = table.T @ (table * weight[:, None])
+    for of_pairs in (losses._by_pair, losses._multiplied):
+        found = of_pairs(weight, codes, np.array([0, 1, 3, 7]), estimated)
+        assert found == pytest.approx(expected)
+
+
 def test_of_many_attributes_some_pairs_are_looked_at() -> None:
     """Ten thousand at most, in the order of the attributes, and each as it is by itself."""
     rng = np.random.default_rng(1)
@@ -102,6 +117,15 @@ def test_total_variation(k: int) -> None:
     assert total_variation(one, other, bins, k) == pytest.approx(sum(expected) / len(expected))
     assert total_variation(one, one, bins, k) == 0
     assert total_variation({"a": one["a"]}, {"a": other["a"]}, bins, 2) is None
+
+
+def test_total_variation_of_tables_of_another_size() -> None:
+    """Shares are moved, and not rows."""
+    bins, one, _ = coded()
+    twice = {name: np.concatenate([codes, codes]) for name, codes in one.items()}
+    half = {name: codes[::2] for name, codes in one.items()}
+    assert total_variation(one, twice, bins, 2) == pytest.approx(0, abs=1e-12)
+    assert total_variation(half, one, bins, 1) == total_variation(one, half, bins, 1) > 0
 
 
 def test_phi2() -> None:

@@ -6,10 +6,13 @@ none where there is none.
 import datetime as dt
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
 import phalanx as px
+from phalanx.utility.losses import Bins, phi2, propensity, total_variation
+from phalanx.utility.measured import _of_tables
 from support.estimator_cases import METHODS, people, published, schema
 
 TABLE = people(300)
@@ -64,6 +67,62 @@ def test_learning_needs_rows_that_were_held_out() -> None:
     assert any("held-out" in note for note in release.measure(TABLE, seed=1).notes)
     found = release.measure(TABLE, held_out=people(300, seed=9), seed=1)
     assert found["learning"].better == "higher" and 0.25 < found["learning"].release < 1
+
+
+def test_learning_is_by_rows_of_the_original() -> None:
+    """What holds of all of them holds of seven tenths of those that were held out."""
+    table = pl.DataFrame({"x": ["a", "b"] * 100, "ill": ["u", "v"] * 100})
+    held_out = pl.DataFrame({"x": ["a", "b"] * 10, "ill": ["u", "v"] * 7 + ["v", "u"] * 3})
+    release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=2))
+    found = release.measure(table, held_out=held_out, seed=1)["learning"]
+    assert (found.release, found.sample) == pytest.approx((0.7, 0.7))
+
+
+def test_counts_are_those_of_the_original() -> None:
+    """A release that shows all values as they are loses none, and a sample some."""
+    table = pl.DataFrame({"x": ["a", "b"] * 60, "y": ["u", "v", "w", "x"] * 30})
+    release = px.publish(table, px.Schema(quasi=["x", "y"]), px.Mondrian(k=2), seed=1)
+    found = release.measure(table, seed=0).to_json()["figures"][-1]
+    assert found.pop("sample") > 0
+    assert found == {
+        "name": "workload",
+        "release": 0,
+        "meaning": "median relative error of 100 random counts",
+        "better": "lower",
+    }
+
+
+def test_figures_of_tables_are_their_losses() -> None:
+    """Each by its name: of drawn ones on average, and of the sample by itself."""
+    table, one, other, sample = (
+        people(n, seed=n).select("age", "sex", "ill") for n in (90, 91, 92, 50)
+    )
+    bins = Bins.of(table)
+    codes = [bins.code(each) for each in (table, one, other, sample)]
+    losses = {
+        "marginals": lambda a, b: total_variation(a, b, bins, 1),
+        "pairs": lambda a, b: total_variation(a, b, bins, 2),
+        "triples": lambda a, b: total_variation(a, b, bins, 3),
+        "phi2": lambda a, b: np.abs(phi2(a) - phi2(b)).mean(),
+        "propensity": propensity,
+    }
+    found = _of_tables(table, [one, other], sample)
+    assert [figure.name for figure in found] == list(losses)
+    for figure in found:
+        of_one, of_other, of_sample = (losses[figure.name](codes[0], each) for each in codes[1:])
+        assert figure.release == pytest.approx((of_one + of_other) / 2)
+        assert figure.sample == pytest.approx(of_sample)
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "width"), [("abcd", 12, 1 / 3), ("abcdef", 18, 1 / 3), ("ab", 12, 1)]
+)
+def test_widths_of_values_in_an_order(values: str, k: int, width: float) -> None:
+    """For how many values that the release names an interval goes on, of all of them but one."""
+    table = pl.DataFrame({"x": list(values) * 6, "ill": ["a", "b"] * 3 * len(values)})
+    roles = px.Schema(quasi=["x"], sensitive="ill", types={"x": "categorical"})
+    release = px.publish(table, roles, px.Mondrian(k=k), seed=1)
+    assert release.measure(table, seed=1)["ncp"].release == pytest.approx(width)
 
 
 def test_another_table_is_refused() -> None:

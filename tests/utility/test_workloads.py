@@ -43,6 +43,14 @@ def test_the_truth_is_that_of_counting_row_by_row(seed):
         assert truth == sum(slow) >= 1
 
 
+@pytest.mark.parametrize(("different", "kinds"), [(8, {"in"}), (9, {"below", "upto"})])
+def test_many_numbers_are_asked_for_by_ranges(different, kinds):
+    """Few of them one by one, as texts are."""
+    rows = Rows(pl.DataFrame({"n": [i % different for i in range(90)]}))
+    asked = workload(rows, ["n"], None, 20, Randomness.seeded(2).stream("w"))
+    assert {test.kind for query, _ in asked for test in query.where.parts} == kinds
+
+
 def test_a_sample_may_lack_values_that_are_asked_about():
     """The rest is counted."""
     asked = workload(Rows(TABLE), ["job"], "ill", 10, Randomness.seeded(1).stream("w"))
