@@ -246,9 +246,12 @@ def test_many_releases():
 
 
 def test_refusals():
-    """There is no cost of no release."""
-    with pytest.raises(PlanError, match="releases must be a whole number"):
-        together(PROMISES[0], 0)
+    """There is no cost of no release, of too many, nor of what is no promise."""
+    for releases, said in ((0, "must be a whole number"), (10**9, "must be at most")):
+        with pytest.raises(PlanError, match=f"releases {said}"):
+            together(PROMISES[0], releases)
+    with pytest.raises(PlanError, match="the promise is of the type float; give what budget"):
+        together(1.0, 2)
 
 
 def test_dp_accounting_waits_until_it_is_needed():

@@ -398,6 +398,15 @@ def test_an_epsilon_that_decimals_do_not_confirm_rises_step_by_step(monkeypatch)
     assert smallest_epsilon("tight", 10, Fraction(1, 10), Fraction(1, 10**6)) == least
 
 
+@pytest.mark.parametrize("guess", [3, 4, 19, 20])
+def test_what_holds_from_somewhere_on_is_found_or_is_nowhere(guess):
+    """From the least number that is allowed to the greatest one, wherever it is looked for first."""
+    solving = importlib.import_module("phalanx.accounting.solve")
+    for first in range(30):
+        found = solving._first_up_to(lambda n, first=first: n >= first, 2, guess, 20)
+        assert found == (max(first, 2) if first <= 20 else None)
+
+
 @pytest.mark.parametrize("epsilon", ["0", "-1/2", "-1000", "1e-16"])
 def test_no_beta_by_default(epsilon):
     """The theorem allows no beta where epsilon is 0, below it, or below a beta's decimals."""

@@ -16,6 +16,7 @@ from naive.safe_sampling_delta import e_to, pmf, tight_of
 from naive.safe_sampling_delta import tight_delta as naive_tight_delta
 from phalanx.accounting import least_epsilon, theorem_delta, tight_delta
 from phalanx.accounting.tight import (
+    _narrowed,
     added_between,
     delta_between,
     log_added,
@@ -208,6 +209,9 @@ def test_too_extreme_is_refused():
     """What would take more than some seconds is refused in a sentence that says what to do."""
     with pytest.raises(PlanError, match="too extreme"):
         tight_delta(3_000_000, Fraction("0.1"), Fraction(1))
+    apart = Decimal(1), Decimal(2)
+    with pytest.raises(PlanError, match="a sum in more than 4000 digits"):
+        _narrowed(lambda *_: apart, 3, Fraction("0.1"), Fraction(1))
 
 
 @pytest.mark.parametrize("k", [10**6, 10**8])
