@@ -43,6 +43,16 @@ def method(table: str, **said: object) -> dict[str, object]:
     return tomllib.loads(proposed(table, **said))["method"]
 
 
+@pytest.mark.parametrize(("distinct", "told"), [(50, False), (51, True)])
+def test_a_secret_that_is_measured_is_told_to_be_coarse(distinct, told):
+    """Near numbers count as different ones, so that many of them may hide nothing."""
+    income = [1000 + i % distinct for i in range(N)]
+    frame = CLINIC.drop("diagnosis").with_columns(income=pl.Series(income))
+    text = propose_plan("t.parquet", profile(frame), "t", use=Use())
+    assert tomllib.loads(text)["schema"]["sensitive"] == "income"
+    assert (f'"income" has {distinct} different values' in text) == told
+
+
 @pytest.mark.parametrize(
     ("table", "changes", "looks_original", "name"),
     [

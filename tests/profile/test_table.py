@@ -2,6 +2,7 @@
 """A profile counts, a proposal errs on the safe side, and neither holds a value of the table."""
 
 import datetime as dt
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from phalanx.data.microdata import Microdata
 from phalanx.errors import SourceError
 from phalanx.plan import Plan
-from phalanx.profile.columns import words
+from phalanx.profile.columns import counted, words
 from phalanx.profile.proposal import series_of, slug
 from phalanx.profile.scales import scale_of
 from phalanx.profile.table import profile, propose_plan
@@ -66,6 +67,18 @@ def test_counts():
     assert (seen["age"].distinct, seen["age"].missing, seen["age"].uniqueness) == (60, 0, 0.3)
     assert (seen["shoe"].distinct, seen["shoe"].missing) == (7, 20)
     assert (seen["x"].distinct, seen["x"].missing) == (1, 100)
+
+
+@pytest.mark.parametrize(
+    ("rows", "distinct", "near"),
+    [(49, 49, False), (50, 50, True), (100, 90, False), (100, 91, True), (6, 3, False)],
+)
+def test_values_that_hardly_come_again_are_near_unique(rows, distinct, near):
+    """More than nine tenths of 50 rows or more; and each value is one of so many as come as often."""
+    seen = counted(pl.Series("x", [i % distinct for i in range(rows)]))
+    assert seen.near_unique == near
+    assert seen.largest_m == min(distinct, rows // math.ceil(rows / distinct))
+    assert (seen.alike, seen.shared) == (0, 0)
 
 
 def test_timestamps_are_counted_by_their_day():
@@ -499,6 +512,30 @@ def test_what_a_panel_shows_of_its_sensitive_attribute():
     assert method["name"] == "global-guarantee"
 
 
+@pytest.mark.parametrize(
+    ("numbers", "codes", "coded"),
+    [(11, 5, 10), (20, 6, 0), (10, 5, 0), (0, 1, 0), (9, 0, 0)],
+)
+def test_few_codes_stand_among_numbers(numbers, codes, coded):
+    """Of five kinds at most, in less than half of the rows that are not missing."""
+    texts = [str(i) for i in range(numbers)] + [f"code {i}" for i in range(codes)] * 2 + [None]
+    assert counted(pl.Series("x", texts)).coded == coded
+
+
+@pytest.mark.parametrize(("missing", "role"), [(N // 2, "quasi"), (N // 2 + 1, "drop")])
+def test_what_is_missing_in_most_rows_is_left_out(missing, role):
+    """Half of them is not most."""
+    shoe = pl.Series([None] * missing + [i % 7 for i in range(N - missing)])
+    assert roles(HOSPITAL.with_columns(shoe=shoe))["shoe"] == role
+
+
+def test_a_text_that_comes_again_is_no_prose():
+    """However long it is, others may know it."""
+    answers = [f"an answer that was printed to be ticked off, {i}" for i in range(9)]
+    frame = HOSPITAL.select("age", ticked=pl.Series([answers[i % 9] for i in range(N)]))
+    assert roles(frame)["ticked"] != "drop"
+
+
 def test_a_code_among_numbers_is_told():
     """A few rows that say "not applicable" make numbers words, which have no order: init says in
     how many rows, and not which code.
@@ -634,6 +671,19 @@ def test_ranges_of_several_widths_are_no_scale(values):
     long to be ages.
     """
     assert scale_of(pl.Series(values)) == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        *((["low", "high"], 0), (["low", "high", "unknown"], 0), (["low", "high", "none"], 5)),
+        *((["0-19", "20-39"], 0), (["0-19", "20-39", "60-79"], 7), (["0-20", "21-41", "42-62"], 0)),
+        (["0-24", "25-49", "50-74"], 0),
+    ],
+)
+def test_three_words_are_a_scale(values, words):
+    """Fewer may be chance; ranges of ages are of 5, 10, 15 or 20 years."""
+    assert len(scale_of(pl.Series(values))) == words
 
 
 def test_hierarchies_of_ages_and_diagnoses():
@@ -794,7 +844,7 @@ def test_what_handled_a_row_is_nobodys_secret():
         }
         | {
             name: [f"{i % (9 + j)}x" for i in range(n)]
-            for j, name in enumerate(["given_by", "v_adminby", "Quelle", "payer_code"])
+            for j, name in enumerate(["given_by", "v_adminby", "sentby", "Quelle", "payer_code"])
         }
     )
     assert "sensitive" not in roles(frame).values()
