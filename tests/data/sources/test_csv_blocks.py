@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.data.sources import batches, csv_blocks, reading
+from phalanx.data.sources import batches, csv_blocks, csv_files, reading
 from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.csv_blocks import (
     Types,
@@ -233,6 +233,26 @@ def test_quotes_that_never_end_are_no_endless_row(tmp_path, monkeypatch):
     with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
         list(text_blocks(path, Dialect()))
     assert 1000 < max(map(len, held)) <= 1000 + 2 * 64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1," + "x" * 3000 + "\n",
+        "a" * 3000 + ",b\n1,2\n",
+        "a,b\r" + "1,2\r" * 900,
+        'a,b\n1,"' + "x" * 3000 + '"\n',
+    ],
+)
+def test_a_line_that_is_too_long_is_no_open_quote(tmp_path, monkeypatch, text):
+    """It is refused as of a file that is read whole, before all of it is held."""
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 64)
+    for module in (csv_blocks, csv_files):
+        monkeypatch.setattr(module, "MAX_LINE", 1000)
+    path = tmp_path / "t.csv"
+    path.write_text(text, newline="")
+    assert "has a line of more than" in by_blocks(path, Dialect())
+    assert by_blocks(path, Dialect()) == whole(path, Dialect())
 
 
 @pytest.mark.parametrize("text", ["a\n1\n" + "\n" * 1000 + "2\n", "a,b\n1,2\n" + "\n" * 1000])

@@ -13,7 +13,15 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.sources.available_memory import memory_left
-from phalanx.data.sources.csv_files import MAX_LINE, Parser, filled, parsed, parsed_by, parsers
+from phalanx.data.sources.csv_files import (
+    MAX_LINE,
+    Parser,
+    check_lines,
+    filled,
+    parsed,
+    parsed_by,
+    parsers,
+)
 from phalanx.data.sources.dialects import (
     SEPARATORS,
     Decimal,
@@ -53,6 +61,7 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
             continue
         end = end_of_rows(held, single=columns == 1) if more else len(held)
         if not end and len(held) > MAX_LINE + _AT_ONCE:
+            check_lines(held, path.name)
             raise _unpaired(path)
         if not end:
             continue

@@ -113,7 +113,7 @@ def parsed(
     """The same of the bytes of a file, or of some of its lines behind its header, with so many
     lines ``before`` them.
     """
-    _check_lines(data, path.name)
+    check_lines(data, path.name)
     encoding = encoding_of(data) if dialect is None else dialect.encoding
     data = _as_utf8(data, path.name, encoding, before).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
@@ -270,7 +270,8 @@ def _unpacked(path: Path) -> bytes:
     return whole.getvalue()
 
 
-def _check_lines(data: bytes, file: str) -> None:
+def check_lines(data: bytes, file: str) -> None:
+    """SourceError where a line of some bytes of a file is longer than ``MAX_LINE``."""
     start = 0
     while len(data) - start > MAX_LINE:
         start = data.rfind(b"\n", start, start + MAX_LINE + 1) + 1
