@@ -315,6 +315,37 @@ def test_accuracy() -> None:
     assert math.isclose(accuracy(one, other, "b", bins), expected, abs_tol=0.01)
 
 
+def test_accuracy_where_values_are_not_as_frequent_as_others() -> None:
+    """Plain counts say the same: how often a target is, times how often it has each other value."""
+    rng = np.random.default_rng(4)
+
+    def table(n: int) -> pl.DataFrame:
+        y = rng.choice(3, n, p=[0.7, 0.2, 0.1])
+        x, z = (np.where(rng.random(n) < 0.4, y, rng.integers(0, 3, n)) for _ in range(2))
+        return pl.DataFrame({"x": x, "y": y, "z": z})
+
+    first = table(200)
+    bins = Bins.of(first)
+    one, other = bins.code(first), bins.code(table(150))
+
+    def likely(label: int, row: int) -> float:
+        same = one["y"] == label
+        share = same.sum() + 1.0
+        for name in ("x", "z"):
+            times = (one[name][same] == other[name][row]).sum()
+            share *= (times + 1) / (same.sum() + bins.size(name))
+        return share
+
+    named = [max(range(5), key=lambda label, i=i: likely(label, i)) for i in range(150)]
+    assert accuracy(one, other, "y", bins) == (named == other["y"]).mean()
+
+
+@pytest.mark.parametrize(("values", "bins"), [(20, 22), (21, 11)])
+def test_few_numbers_have_a_bin_each(values: int, bins: int) -> None:
+    """More than twenty have tenths; one more is for missing ones, and of single values for others."""
+    assert Bins.of(pl.DataFrame({"n": [*range(values)] * 3})).size("n") == bins
+
+
 def test_bins() -> None:
     """Tenths of numbers, values one by one, missing ones by themselves, strangers in a bin of their
     own; drawn floats of whole numbers are whole.

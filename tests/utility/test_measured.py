@@ -92,6 +92,15 @@ def test_counts_are_those_of_the_original() -> None:
     }
 
 
+@pytest.mark.parametrize("words", [["x"], ["ill"], ["x", "ill"]], ids=str)
+def test_whole_numbers_that_are_words_are_counted(words) -> None:
+    """A code is asked for as it is published."""
+    table = pl.DataFrame({"x": [1, 2] * 60, "ill": [7, 8, 9] * 40})
+    roles = px.Schema(quasi=["x"], sensitive="ill", types=dict.fromkeys(words, "categorical"))
+    release = px.publish(table, roles, px.Mondrian(k=2), seed=1)
+    assert release.measure(table, seed=1)["workload"].release == 0
+
+
 def test_figures_of_tables_are_their_losses() -> None:
     """Each by its name: of drawn ones on average, and of the sample by itself."""
     table, one, other, sample = (

@@ -51,6 +51,16 @@ def test_many_numbers_are_asked_for_by_ranges(different, kinds):
     assert {test.kind for query, _ in asked for test in query.where.parts} == kinds
 
 
+def test_a_query_is_of_few_attributes_and_of_half_of_their_values():
+    """One to three that others know, and the sensitive one; each by one value or up to half."""
+    table = pl.DataFrame({name: [i * j % 6 for i in range(120)] for j, name in enumerate("abcdef")})
+    asked = workload(Rows(table), list("bcdef"), "a", 60, Randomness.seeded(3).stream("w"))
+    tests = [query.where.parts for query, _ in asked]
+    assert {len(parts) - 1 for parts in tests} == {1, 2, 3}
+    assert all(parts[-1].attribute == "a" for parts in tests)
+    assert {len(test.values) for parts in tests for test in parts} == {1, 2, 3}
+
+
 def test_a_sample_may_lack_values_that_are_asked_about():
     """The rest is counted."""
     asked = workload(Rows(TABLE), ["job"], "ill", 10, Randomness.seeded(1).stream("w"))
