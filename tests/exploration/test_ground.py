@@ -32,7 +32,8 @@ def test_without_a_release_nothing_is_run_on(tmp_path: Path) -> None:
 
 def test_the_last_release_serves_and_not_the_table(tmp_path: Path) -> None:
     """A table is drawn from it, the same each time, of values that need be nobody's."""
-    plan(tmp_path).publish()
+    for _ in range(2):
+        plan(tmp_path).publish()
     (tmp_path / "people.parquet").unlink()
     found = on(tmp_path)
     assert found.tables[0].height == 120 and set(found.tables[0].columns) == {
@@ -42,7 +43,7 @@ def test_the_last_release_serves_and_not_the_table(tmp_path: Path) -> None:
         "ill",
         "note",
     }
-    assert "drawn from release 1 of clinic, which is out already" in found.why
+    assert "drawn from release 2 of clinic, which is out already" in found.why
     assert "which no guarantee covers" in found.why and found.source is None
     assert digest(found.tables) == digest(on(tmp_path).tables)
     assert digest(found.tables) != digest([people()])
@@ -140,6 +141,13 @@ def test_a_share_is_between_0_and_1(tmp_path: Path, share: object) -> None:
     """All of the table would be the table itself."""
     with pytest.raises(PlanError):
         on(tmp_path, sample=share)
+
+
+def test_a_sample_of_one_wave_is_none(tmp_path: Path) -> None:
+    """Who was drawn would be in the other waves, too."""
+    waves = PLAN.replace("[source]", '[source]\nwave = "year"')
+    with pytest.raises(PlanError, match="a sample of one wave would leave its persons in"):
+        on(tmp_path, waves, sample="1/3")
 
 
 def test_two_grounds_are_none(tmp_path: Path) -> None:

@@ -127,11 +127,15 @@ def test_figures_of_tables_are_their_losses() -> None:
     ("values", "k", "width"), [("abcd", 12, 1 / 3), ("abcdef", 18, 1 / 3), ("ab", 12, 1)]
 )
 def test_widths_of_values_in_an_order(values: str, k: int, width: float) -> None:
-    """For how many values that the release names an interval goes on, of all of them but one."""
+    """For how many values that the release names an interval goes on, of all of them but one; and
+    in how large a group a row is.
+    """
     table = pl.DataFrame({"x": list(values) * 6, "ill": ["a", "b"] * 3 * len(values)})
     roles = px.Schema(quasi=["x"], sensitive="ill", types={"x": "categorical"})
     release = px.publish(table, roles, px.Mondrian(k=k), seed=1)
-    assert release.measure(table, seed=1)["ncp"].release == pytest.approx(width)
+    found = release.measure(table, seed=1)
+    assert found["ncp"].release == pytest.approx(width)
+    assert found["discernibility"].release == k
 
 
 def test_another_table_is_refused() -> None:

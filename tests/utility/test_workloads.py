@@ -59,6 +59,8 @@ def test_a_query_is_of_few_attributes_and_of_half_of_their_values():
     assert {len(parts) - 1 for parts in tests} == {1, 2, 3}
     assert all(parts[-1].attribute == "a" for parts in tests)
     assert {len(test.values) for parts in tests for test in parts} == {1, 2, 3}
+    for test in (test for parts in tests for test in parts):
+        assert len(test.values) <= max(1, table[test.attribute].n_unique() // 2)
 
 
 def test_a_sample_may_lack_values_that_are_asked_about():
