@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 import phalanx as px
-from exploration.scene import DP, people, plan
+from exploration.scene import DP, PLAN, people, plan
 from phalanx.errors import PlanError
 from phalanx.exploration import Estimator
 from phalanx.exploration import estimating as estimating_module
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
+from phalanx.report.promises import in_words
 
 SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", drop=["note"])
 
@@ -32,6 +33,17 @@ def test_an_estimate_on_all_rows_is_the_release(tmp_path: Path) -> None:
     assert found.loss == Figures.of(release).loss
     assert (found.worst_risk, found.mean_risk) == (classes.worst, classes.average)
     assert "at least 4" in found.promised[0]
+
+
+def test_what_is_promised_is_said_as_of_a_release(tmp_path: Path) -> None:
+    """In the words for a table of which an attribute is sensitive, where one is."""
+    for text, sensitive in ((PLAN, True), (PLAN.replace('sensitive = "ill"', ""), False)):
+        wide = text.replace('"zip"]', '"zip"]' if sensitive else '"zip", "ill"]')
+        found = estimator(tmp_path, wide).estimate({"name": "slicing", "l": 2})
+        promised = px.Slicing(l=2).guarantees
+        assert found.promised == tuple(
+            in_words(g.parameters(), sensitive=sensitive) for g in promised
+        )
 
 
 def test_more_protection_costs_more(tmp_path: Path) -> None:
