@@ -60,6 +60,17 @@ def test_a_process_that_is_ended_is_a_sentence(number, words):
     assert json.loads(out)["error"].startswith(words)
 
 
+def test_what_a_killed_process_had_for_a_while_is_removed(tmp_path, monkeypatch):
+    """Rows of a table, where an exploration of it was ended."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    kept = "setattr(cli, 'kept', __import__('phalanx.temporary').temporary.temporary_folder())"
+    there = "print(*os.listdir(cli.kept.__enter__().parent), flush=True)"
+    code, out, _ = ended(f"({kept}, {there}, os.kill(os.getpid(), 9))")
+    assert code == 2
+    assert out.startswith("phalanx-private-")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_memory_that_runs_out_in_a_library_is_a_sentence():
     """Polars ends the process where its memory is refused."""
     little = "(__import__('resource').setrlimit(9 - 7, (1 << 29, 1 << 29)), "

@@ -22,7 +22,6 @@ from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -41,6 +40,7 @@ from phalanx.release.folder import FORMATS, Release, write_folder
 from phalanx.release.form import Form
 from phalanx.release.manifest import NAME, Suppressible
 from phalanx.series.series import Series
+from phalanx.temporary import temporary_folder
 
 _SENTENCES: Final = 2
 """An error has so many at most."""
@@ -316,16 +316,16 @@ def _elsewhere(method: Method) -> Method:
 
 def _published(method: Any, table: pl.DataFrame, schema: Schema) -> Mapping[str, bytes]:
     """The files of a first release with a seed."""
-    with TemporaryDirectory(prefix="phalanx-") as place:
-        made = Series(
-            "checked", schema, method, to=Path(place) / "out", seed=1, report=False
-        ).publish(table)
+    with temporary_folder() as place:
+        made = Series("checked", schema, method, to=place / "out", seed=1, report=False).publish(
+            table
+        )
         return {path.name: path.read_bytes() for path in sorted(made.path.iterdir())}
 
 
 def _reads_back(form: Form, formats: Sequence[str]) -> None:
-    with TemporaryDirectory(prefix="phalanx-") as place:
-        path = Path(place) / "form-1"
+    with temporary_folder() as place:
+        path = place / "form-1"
         path.mkdir()
         write_folder(
             path,

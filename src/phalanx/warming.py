@@ -3,7 +3,6 @@
 in each of its ways.
 """
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.methods.base import KNOWN, make, offers
 from phalanx.series.series import Series
+from phalanx.temporary import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: No
 
 def _publish(method: str, way: Mapping[str, Any]) -> None:
     """Two releases, as what is remembered has kernels of its own."""
-    with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
+    with temporary_folder() as folder:
         schema = Schema(identifier="who", quasi=["age", "job", "sex"], sensitive="ill")
         series = Series(
             "warm",
             schema=schema,
             method=make(method, way),
-            to=Path(folder) / "out",
+            to=folder / "out",
             ledger=f"sqlite:///{folder}/warm.db",
             report=False,
         )

@@ -77,7 +77,9 @@ def _status_of(child: int) -> int:
 def _leave_as(code: int) -> NoReturn:
     if code < 0 and (words := _WORDS.get(signal.Signals(-code))):
         from phalanx.cli.output import complain
+        from phalanx.temporary import remove_left
 
+        remove_left()
         with contextlib.suppress(OSError):  # where no reader is left
             complain(words, as_json="--json" in sys.argv)
             sys.stdout.flush()

@@ -15,7 +15,7 @@ from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import read_source
 from phalanx.engines import fetched
 from phalanx.engines.fetched import Lines, Query
-from phalanx.errors import SourceError
+from phalanx.errors import MachineError, SourceError
 
 SQL = "select * from people order by id"
 
@@ -193,7 +193,7 @@ def test_a_query_whose_values_are_too_long_is_refused(url, tmp_path, monkeypatch
     monkeypatch.setattr(fetched, "memory_left", lambda: 2 * size)
     assert Query(url, SQL).fetch(lambda *_: True, tmp_path).height == 11
     monkeypatch.setattr(fetched, "memory_left", lambda: 2 * size - 1)
-    with pytest.raises(SourceError, match="more rows than there is memory for"):
+    with pytest.raises(MachineError, match="more rows than there is memory for"):
         Query(url, SQL).fetch(lambda *_: True, tmp_path)
 
 

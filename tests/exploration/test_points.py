@@ -2,6 +2,7 @@
 """What is measured of one point is what the public verbs say of such a release."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,10 +10,27 @@ import phalanx as px
 from exploration.scene import people
 from phalanx.adversaries.base import wilson
 from phalanx.adversaries.registry import made
+from phalanx.errors import MachineError
+from phalanx.exploration import worker
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured, warm
+from phalanx.plan_file import PlanFile
 from phalanx.series.released import Release
 from phalanx.series.series import Series
 
+PLAN = PlanFile.model_validate(
+    {
+        "series": {"name": "s"},
+        "source": {"path": "t.parquet"},
+        "schema": {
+            "identifier": "who",
+            "quasi": ["age", "zip"],
+            "sensitive": "ill",
+            "drop": ["note"],
+        },
+        "method": {"name": "mondrian", "k": 4},
+        "publish": {"to": "out"},
+    }
+)
 SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", drop=["note"])
 
 
@@ -63,6 +81,37 @@ def test_what_a_method_refuses_is_said_of_its_point() -> None:
     assert (
         "unknown key 'kk'" in measured(1, {"name": "anatomy", "kk": 9}, SCHEMA, [people()]).refused
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "refused", "lasting"),
+    [
+        (MachineError("the machine is small."), "the machine is small.", False),
+        (MemoryError(), "the file needs more memory than is left; ", False),
+        (KeyError("a person's value"), "a fault of Phalanx itself (KeyError in ", True),
+    ],
+)
+def test_what_the_machine_lacks_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, refused: str, lasting: bool
+) -> None:
+    """An adversary that could not be played for it is not left out, and the point is not kept."""
+
+    def lacking(*_: object) -> None:
+        raise error
+
+    people().write_parquet(tmp_path / "t.parquet")
+    task = {
+        "number": 1,
+        "method": {"name": "mondrian", "k": 4},
+        "path": str(tmp_path / "plan.toml"),
+        "plan": PLAN.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "tables": [str(tmp_path / "t.parquet")],
+    }
+    monkeypatch.setattr(Release, "attack", lacking)
+    came = worker.answer(task, set())
+    assert came["point"]["refused"].startswith(refused)
+    assert "value" not in came["point"]["refused"]
+    assert came["lasting"] is lasting
 
 
 def test_a_point_is_read_again_as_it_was() -> None:

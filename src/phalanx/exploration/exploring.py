@@ -5,7 +5,6 @@ import hashlib
 import html
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from phalanx.plan import Plan
 from phalanx.plan_file import write_new
 from phalanx.report.multiples import Dot, Multiples, Panel, frontier
 from phalanx.series.given import check_progress
+from phalanx.temporary import temporary_folder
 
 Progress = Callable[[int, int], None]
 SAMPLE = "a plain sample of the same size"
@@ -327,10 +327,10 @@ def _measure(
     progress: Progress,
 ) -> int:
     """Measure what is not done; how many were."""
-    with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+    with temporary_folder() as place:
         tables = []
         for i, table in enumerate(on.tables):
-            path = Path(place) / f"{i}.parquet"
+            path = place / f"{i}.parquet"
             table.write_parquet(path, statistics=False)
             tables.append(str(path))
         asked = {
@@ -345,7 +345,8 @@ def _measure(
         for place_of, answer in answers(tasks, workers):
             number = unmeasured[place_of]
             died = Point(number=number, method=points[number - 1], refused=_DIED).to_json()
-            done.add(points[number - 1], answer or died, keep=answer is not None)
+            came = answer or {"point": died, "lasting": False}
+            done.add(points[number - 1], came["point"], keep=came["lasting"])
             ready += 1
             progress(ready, len(points))
     return len(points) - len(unmeasured)

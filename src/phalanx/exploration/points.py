@@ -2,7 +2,6 @@
 """One point of the grid: what is promised, and what was measured on the ground."""
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -17,11 +16,12 @@ from phalanx.adversaries.base import Attack, wilson
 from phalanx.adversaries.opinion import question_of
 from phalanx.adversaries.registry import made
 from phalanx.data.schema import Schema
-from phalanx.errors import PhalanxError
+from phalanx.errors import MachineError, PhalanxError
 from phalanx.exploration.grid import Section, label
 from phalanx.methods.base import make
 from phalanx.report.promises import in_words
 from phalanx.series.series import Series
+from phalanx.temporary import temporary_folder
 
 OF_ONE: Final = (
     "singling-out", "linkage", "informed", "omniscient", "posterior", "posterior-learning",
@@ -126,9 +126,11 @@ def _reader() -> TypeAdapter[Point]:
 def measured(
     number: int, section: Section, schema: Schema, tables: Sequence[pl.DataFrame]
 ) -> Point:
-    """Publish the tables one after the other into a private folder, attack and measure the last."""
+    """Publish the tables one after the other into a private folder, attack and measure the last.
+    MachineError where the machine lacks what that takes.
+    """
     try:
-        with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+        with temporary_folder() as place:
             series = _series(section, schema, place)
             for table in tables:
                 release = series.publish(table)
@@ -136,6 +138,8 @@ def measured(
             if len(tables) > 1:
                 risks += _played(OF_SEVERAL, series.attack)
             lost = release.measure(tables[-1], seed=0)  # the same queries of every point
+    except MachineError:
+        raise
     except PhalanxError as wrong:
         return Point(number=number, method=section, refused=str(wrong))
     by_name = {figure.name: figure for figure in lost.figures}
@@ -160,22 +164,26 @@ def measured(
 
 def warm(section: Section, schema: Schema, table: pl.DataFrame) -> None:
     """Load what a method needs, by publishing a few rows, so that no point is timed with it."""
-    with suppress(PhalanxError), tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+    with suppress(PhalanxError), temporary_folder() as place:
         _series(section, schema, place).publish(table.head(_WARM))
 
 
-def _series(section: Section, schema: Schema, place: str) -> Series:
+def _series(section: Section, schema: Schema, place: Path) -> Series:
     method = make(
         str(section["name"]), {key: value for key, value in section.items() if key != "name"}
     )
-    return Series("explored", schema, method, to=Path(place) / "out", report=False)
+    return Series("explored", schema, method, to=place / "out", report=False)
 
 
 def _played(names: Sequence[str], attack: Any) -> list[Risk]:
     risks = []
     for name in names:
-        with suppress(PhalanxError):  # it attacks releases of another form
+        try:
             concluded = attack(made(name))
-            if concluded.persons:
-                risks.append(Risk.of(concluded))
+        except MachineError:
+            raise
+        except PhalanxError:  # it attacks releases of another form
+            continue
+        if concluded.persons:
+            risks.append(Risk.of(concluded))
     return risks

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from phalanx.data.sources.source import read_source
-from phalanx.errors import fault
+from phalanx.errors import fault, lack_behind
 from phalanx.exploration.grid import unmarked
 from phalanx.exploration.points import Point, measured, warm
 from phalanx.plan import Plan
@@ -28,7 +28,7 @@ def _tables(paths: tuple[str, ...]) -> tuple[pl.DataFrame, ...]:
 
 
 def answer(task: dict[str, Any], warmed: set[str]) -> dict[str, Any]:
-    """The point of one task, as JSON."""
+    """The point of one task, as JSON, and whether it would be the same again."""
     number, section = task["number"], task["method"]
     schema = Plan(Path(task["path"]), PlanFile.model_validate(task["plan"])).schema()
     tables = _tables(tuple(task["tables"]))
@@ -36,9 +36,10 @@ def answer(task: dict[str, Any], warmed: set[str]) -> dict[str, Any]:
         warm(section, schema, tables[0])
         warmed.add(section["name"])
     try:
-        return measured(number, section, schema, tables).to_json()
+        return {"point": measured(number, section, schema, tables).to_json(), "lasting": True}
     except Exception as error:  # noqa: BLE001 - its message may quote values of persons
-        return Point(number=number, method=section, refused=fault(error)).to_json()
+        point = Point(number=number, method=section, refused=fault(error))
+        return {"point": point.to_json(), "lasting": lack_behind(error) is None}
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table that is published once, in memory."""
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.given import Progress, check_parts, check_progress, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
+from phalanx.temporary import temporary_folder
 
 
 def publish(
@@ -116,11 +116,9 @@ def publish(
     )
 
     try:
-        with tempfile.TemporaryDirectory(
-            prefix="phalanx-"
-        ) as place:  # private, for as long as the files are checked
+        with temporary_folder() as place:  # for as long as the files are checked
             return drafting.check(
-                lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress
+                lambda: staging.Folder.new(place, name), _in_memory(table, began), progress
             )
     except OSError as error:
         raise ReleaseError(

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
@@ -21,6 +20,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest
 from phalanx.series import staging
+from phalanx.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -491,9 +491,9 @@ class Release(folder.Release):
         if self.files is None:
             yield self
             return
-        with TemporaryDirectory(prefix="phalanx-") as place:
+        with temporary_folder() as place:
             for name, content in self.files.items():
-                (Path(place) / name).write_bytes(content)
+                (place / name).write_bytes(content)
             yield folder.Release.read(place)
 
     @cached_property

@@ -5,7 +5,6 @@ nothing behind.
 
 import contextlib
 import json
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +57,7 @@ from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.staying import Recalled
+from phalanx.temporary import temporary_folder
 from phalanx.verification import as_tables, gather_evidence, verify
 
 if TYPE_CHECKING:
@@ -467,7 +467,7 @@ class Series:
         )
         with writing(self._is.to):
             staging.check_room(self._is.to)
-        with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+        with temporary_folder() as place:
             url = (
                 self._is.ledger
                 if Ledger.exists(self._is.ledger)
@@ -476,7 +476,7 @@ class Series:
             with Ledger.open(url) as ledger:
                 drafting = self._drafting(frame, listed, ledger, progress)
                 return drafting.check(
-                    lambda: staging.Folder.new(Path(place), self.name),
+                    lambda: staging.Folder.new(place, self.name),
                     lambda _, checked: Preview.of(
                         checked,
                         drafting.microdata if isinstance(drafting, Drafting) else None,

@@ -183,6 +183,7 @@ def test_a_sample_has_numbers_by_the_decimal_mark(tmp_path, mark):
     ("text", "rows"),
     [
         *(("", 0), ("a,b", 0), ("a,b\n", 0), ("a,b\n1,2\n", 1)),
+        *(("a,b\n1,2", 1), ('a,b\n1,"2\n3"', 1)),
         ("a,b\n" + '1,"some\nlines, and\n""more"" of them"\n2,"x\ny\nz"\n' * 9, 18),
     ],
 )

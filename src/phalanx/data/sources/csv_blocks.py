@@ -135,7 +135,7 @@ def rows_of(path: Path) -> int:
     """How many lines there are behind the header that do not end within quotes; so it is no matter
     how long values are.
     """
-    rows, inside = -1, 0
+    rows, inside, block = -1, 0, b""
     for block in _blocks(path):
         if not inside and b'"' not in block:
             rows += block.count(b"\n")
@@ -144,7 +144,7 @@ def rows_of(path: Path) -> int:
         within = (np.cumsum(data == ord('"'), dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
         rows += int(((data == ord("\n")) & (within == 0)).sum())
         inside = int(within[-1])
-    return max(rows, 0)
+    return max(rows + (not block.endswith(b"\n")), 0)
 
 
 def dialect_by_blocks(path: Path, text: Collection[str] | None = ()) -> Dialect:

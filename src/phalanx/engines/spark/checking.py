@@ -6,7 +6,6 @@ What is known of persons goes to the workers sealed, under a key that ends with 
 a time, so that this process and Spark's own hold no more than these.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from phalanx.engines.spark.records import record, records
 from phalanx.engines.spark.session import session
 from phalanx.ledger.sealing import pack, seal, unpack, unseal
 from phalanx.randomness import Randomness
+from phalanx.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,8 +179,8 @@ def workers(master: str | None) -> Iterator[Workers]:
     """
     key = Randomness.secure().stream("key of what lies beside").words(4).tobytes()
     with (
-        tempfile.TemporaryDirectory() as place,
-        session(Path(place), master) as spark,
+        temporary_folder() as place,
+        session(place, master) as spark,
         refusing_spark("it was not checked"),
     ):
         yield Workers(spark, key)
