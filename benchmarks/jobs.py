@@ -199,6 +199,7 @@ def jobs(rows: int) -> list[Job]:
         Job("verify, mondrian", 'name = "mondrian"\nk = 10', SERIES, command="verify-files", peers=("pycanon",)),
         Job("verify, release 1, its ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=1, command="verify"),
         Job(f"verify, releases 1 to {RELEASES}, their ledger", 'name = "m-invariance"\nm = 4', SERIES, releases=RELEASES, command="verify"),
+        Job("verify, mondrian, its original, no ledger", 'name = "mondrian"\nk = 10', rows, command="verify-public"),
         Job("verify, release 1, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original"),
         Job("verify, 5,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original", values=5_000),
         Job("verify, 20,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES // 4, command="verify-original", values=20_000),
@@ -238,6 +239,8 @@ def words(job: Job) -> list[str]:
     original = ["--original", "table.parquet"]
     if job.command == "measure":
         return ["measure", *folders, *original]
+    if job.command == "verify-public":
+        return ["verify", *folders, *original]
     if job.command == "verify-original":
         return ["verify", *folders, *original, "--identifier", "person", "--ledger", "job.db"]
     return ["verify", *folders, *(["--ledger", "job.db"] if job.command == "verify" else [])]
