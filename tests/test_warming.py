@@ -8,6 +8,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def test_a_method_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Only the one that is named is compiled, its temporary releases are gone, and each step is
     told.
     """
-    monkeypatch.setattr(warming.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     steps: list[str] = []
     found = warming.warm("anatomy", steps.append)
     assert steps == ["anatomy"] == list(found.seconds)
