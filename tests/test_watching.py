@@ -47,6 +47,7 @@ def ended(what, *words):
         (signal.SIGABRT, "the memory ran out; use a larger machine, "),
         (signal.SIGKILL, "the system ended the process, most likely as the memory ran out; "),
         (signal.SIGSEGV, "a library failed and ended the process; run it again, "),
+        (signal.SIGBUS, "a library failed and ended the process; run it again, "),
     ],
 )
 def test_a_process_that_is_ended_is_a_sentence(number, words):
@@ -141,3 +142,66 @@ def test_where_no_process_may_be_started_it_does_the_work_itself(monkeypatch):
     monkeypatch.setattr(os, "fork", refused)
     watching.in_its_own_process()
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
+@pytest.mark.parametrize("what", ["print('done')", "os.kill(os.getpid(), 9)"])
+def test_a_starter_that_ignores_the_ends_of_its_children_changes_nothing(what):
+    """Then the system tells nobody of them, unless it is asked to."""
+    run = subprocess.run(
+        [sys.executable, "-c", START.format(what)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+    )
+    assert run.returncode == (0 if "done" in what else 2)
+
+
+def test_a_signal_without_a_name_stays_that_end():
+    """Real-time signals have none in Python."""
+    assert ended("os.kill(os.getpid(), signal.SIGRTMIN + 6)") == (-signal.SIGRTMIN - 6, "", "")
+
+
+@pytest.mark.parametrize(("closed", "words"), [(2, []), (1, ["--json"])])
+def test_where_nothing_can_be_written_the_code_says_it(closed, words):
+    """And never the one of a check that does not hold."""
+    run = subprocess.run(
+        [sys.executable, "-c", START.format("os.kill(os.getpid(), 9)"), *words],
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: os.close(closed),
+    )
+    assert run.returncode == 2
+
+
+def test_an_interruption_of_the_whole_group_comes_once():
+    """A second one would interrupt what cleans up after the first; a later one still comes."""
+    twice = (
+        "exec('try: print(1, flush=True); time.sleep(60)\\n'"
+        "'except KeyboardInterrupt:\\n'"
+        "'    for _ in range(100): time.sleep(0.003)\\n'"
+        "'    print(2, flush=True); time.sleep(60)')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", START.format(twice)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as run:
+        for line in ("1\n", "2\n"):
+            assert run.stdout.readline() == line
+            time.sleep(1)
+            os.killpg(run.pid, signal.SIGINT)
+        assert run.wait(timeout=30) == -signal.SIGINT
+
+
+def test_the_first_process_of_a_container_leaves_as_a_shell_says_it(monkeypatch):
+    """No signal ends it that it sends to itself."""
+    left = []
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    monkeypatch.setattr(os, "_exit", left.append)
+    before = signal.getsignal(signal.SIGTERM)
+    watching._leave_as(-signal.SIGTERM)
+    signal.signal(signal.SIGTERM, before)
+    assert left == [128 + signal.SIGTERM]

@@ -10,7 +10,8 @@ PhalanxError
 ├── ReleaseError     a release folder (or another publisher's table) is not what it says it is
 ├── GuaranteeError   the independent check refused the release: nothing was published
 ├── LedgerError      the private record of series
-└── ExtraError       what was asked for needs a package that the core does not bring
+├── ExtraError       what was asked for needs a package that the core does not bring
+└── MachineError     the machine has no memory, thread or open file left; no verdict on what comes in
 """
 
 import contextlib

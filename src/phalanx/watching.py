@@ -8,12 +8,21 @@ import ctypes
 import os
 import signal
 import sys
+import time
+from collections.abc import Mapping
+from types import FrameType
 from typing import Final, NoReturn
 
 _FORWARDED: Final = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _DIE_WITH_PARENT: Final = 1
 """Of Linux's prctl: the signal that a process gets where its parent ends."""
-_WORDS: Final = {
+_AT_ONCE: Final = 0.5
+"""Seconds within which two interruptions are one."""
+_FAILED: Final = (
+    "a library failed and ended the process; run it again, and report it where it stays so (a release"
+    " is published whole or not at all)."
+)
+_WORDS: Final[Mapping[int, str]] = {
     signal.SIGABRT: (
         "the memory ran out; use a larger machine, or fewer rows or columns (a release is published"
         " whole or not at all)."
@@ -22,10 +31,8 @@ _WORDS: Final = {
         "the system ended the process, most likely as the memory ran out; use a larger machine, or"
         " fewer rows or columns (a release is published whole or not at all)."
     ),
-    signal.SIGSEGV: (
-        "a library failed and ended the process; run it again, and report it where it stays so (a"
-        " release is published whole or not at all)."
-    ),
+    signal.SIGSEGV: _FAILED,
+    signal.SIGBUS: _FAILED,
 }
 """What is said of a process that a signal ended."""
 
@@ -45,6 +52,8 @@ def in_its_own_process() -> None:
     if not sys.platform.startswith("linux"):
         return
     waiting = os.getpid()
+    # where it is ignored, the system tells nobody of a child's end
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {signal.SIGCHLD})
     try:
         child = os.fork()
@@ -56,7 +65,24 @@ def in_its_own_process() -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != waiting:  # it ended before that was said
         os.kill(os.getpid(), signal.SIGKILL)
+    _interrupt_once()
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _interrupt_once() -> None:
+    """What is sent to both processes, as to their whole group, comes to the child twice; the second
+    time must not interrupt what cleans up.
+    """
+    last = -_AT_ONCE
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before >= _AT_ONCE:
+            signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def _status_of(child: int) -> int:
@@ -75,17 +101,19 @@ def _status_of(child: int) -> int:
 
 
 def _leave_as(code: int) -> NoReturn:
-    if code < 0 and (words := _WORDS.get(signal.Signals(-code))):
-        from phalanx.cli.output import complain
-        from phalanx.temporary import remove_left
+    if words := _WORDS.get(-code):
+        with contextlib.suppress(Exception):  # the exit code says it where nothing can be written
+            from phalanx.cli.output import complain
+            from phalanx.temporary import remove_left
 
-        remove_left()
-        with contextlib.suppress(OSError):  # where no reader is left
+            remove_left()
             complain(words, as_json="--json" in sys.argv)
             sys.stdout.flush()
         code = 2
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
-        os.kill(os.getpid(), -code)
+        number, code = -code, 128 - code
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        with contextlib.suppress(OSError):  # that of one that cannot be handled
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)  # which does not end the first process of a container
     os._exit(code)

@@ -191,3 +191,10 @@ def test_a_line_is_not_wrapped(on_terminal) -> None:
     """A path that is longer than the terminal is wide can be copied."""
     path = "/".join(["folder"] * 40)
     assert on_terminal(output.show_line, f"hand out:  {path}") == [f"hand out:  {path}"]
+
+
+@pytest.mark.parametrize(("stream", "as_json"), [("stderr", False), ("stdout", True)])
+def test_a_complaint_has_no_place_where_its_stream_is_closed(monkeypatch, stream, as_json):
+    """The exit code stays that of what is wrong, and is none of a check that does not hold."""
+    monkeypatch.setattr(sys, stream, None)
+    output.complain("there is no plan.", as_json=as_json)

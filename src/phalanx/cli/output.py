@@ -85,12 +85,12 @@ def _json(keys: Mapping[str, Any], indent: int | None = None) -> str:
 
 def complain(sentence: str, *, as_json: bool) -> None:
     """One sentence about what is wrong, on standard error; as JSON, ``{"error": …}``, on standard
-    output.
+    output; nowhere where that is closed.
     """
-    if as_json:
-        sys.stdout.write(_json({"error": sentence}) + "\n")
-    else:
-        sys.stderr.write(f"phalanx: {visible(sentence)}\n")
+    line = _json({"error": sentence}) if as_json else f"phalanx: {visible(sentence)}"
+    stream = sys.stdout if as_json else sys.stderr
+    if stream is not None:
+        stream.write(f"{line}\n")
 
 
 def show_json(keys: Mapping[str, Any]) -> None:
