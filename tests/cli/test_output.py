@@ -198,3 +198,20 @@ def test_a_complaint_has_no_place_where_its_stream_is_closed(monkeypatch, stream
     """The exit code stays that of what is wrong, and is none of a check that does not hold."""
     monkeypatch.setattr(sys, stream, None)
     output.complain("there is no plan.", as_json=as_json)
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_command_runs_without_a_standard_stream(closed, tmp_path):
+    """Its exit code is that of what is wrong, and no file gets the number of the stream."""
+    code = (
+        "import os, sys; from phalanx import cli; from phalanx.cli import output;"
+        " sys.argv[1:] = ['publish', 'none.toml']; leave = sys.exit;"
+        " sys.exit = lambda code: leave(code if open('file', 'w').fileno() > 2 else 1); cli.main()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        preexec_fn=lambda: os.close(closed),
+        check=False,
+    )
+    assert run.returncode == 2

@@ -28,7 +28,7 @@ from phalanx.cli import (
     verify,
     warm,
 )
-from phalanx.cli.output import complain, keep_standard_error, say_warnings
+from phalanx.cli.output import complain, keep_standard_error, open_closed_streams, say_warnings
 from phalanx.cli.processor import sort_fast
 from phalanx.errors import (
     GuaranteeError,
@@ -98,6 +98,7 @@ def main() -> None:
     # and a sixth of a small publication at its end
     gc.set_threshold(250_000, 20, 100)
     atexit.register(gc.freeze)
+    open_closed_streams()
     keep_standard_error()
     say_warnings()
     # else Arrow reserves a gigabyte for itself, which counts where memory has a limit
