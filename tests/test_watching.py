@@ -61,6 +61,16 @@ def test_a_process_that_is_ended_is_a_sentence(number, words):
     assert json.loads(out)["error"].startswith(words)
 
 
+@pytest.mark.parametrize("what", ["os._exit(1)", "os._exit(0)", "1 / 0"])
+def test_a_library_that_leaves_is_no_verdict(what):
+    """With the code of a check that does not hold, or of one that does; nor is a fault of ours that
+    nothing catches.
+    """
+    code, out, err = ended(what)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith("phalanx: a library failed and ended the process; ")
+
+
 def test_what_a_killed_process_had_for_a_while_is_removed(tmp_path, monkeypatch):
     """Rows of a table, where an exploration of it was ended."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -82,10 +92,14 @@ def test_memory_that_runs_out_in_a_library_is_a_sentence():
 
 @pytest.mark.parametrize(
     ("what", "code"),
-    [("print('done')", 0), ("(print('done'), sys.exit(70))", 70), ("(print('done'), exit())", 0)],
+    [
+        *(("print('done')", 0), ("(print('done'), sys.exit(70))", 70)),
+        *(("(print('done'), exit())", 0), ("(print('done'), sys.exit(1))", 1)),
+        ("(__import__('atexit').register(os.abort), print('done'))", 0),
+    ],
 )
 def test_it_leaves_as_the_process_does(what, code):
-    """With its exit code, and all that it wrote."""
+    """With its exit code, and all that it wrote; also where it fails when all is done."""
     assert ended(what) == (code, "done\n", "")
 
 
@@ -202,6 +216,6 @@ def test_the_first_process_of_a_container_leaves_as_a_shell_says_it(monkeypatch)
     monkeypatch.setattr(os, "kill", lambda *_: None)
     monkeypatch.setattr(os, "_exit", left.append)
     before = signal.getsignal(signal.SIGTERM)
-    watching._leave_as(-signal.SIGTERM)
+    watching._leave_as(-signal.SIGTERM, os.pipe()[0])
     signal.signal(signal.SIGTERM, before)
     assert left == [128 + signal.SIGTERM]

@@ -9,7 +9,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -39,19 +40,27 @@ _WORDS: Final[Mapping[int, str]] = {
 
 def start() -> None:
     """The installed command: the command line, in a process of its own."""
-    in_its_own_process()
+    leaves = in_its_own_process()
     from phalanx.cli import main  # what is loaded before would be in both
 
-    main()
+    try:
+        main()
+    except SystemExit as left:
+        leaves(0 if left.code is None else left.code if isinstance(left.code, int) else 1)
+        raise
+    leaves(0)
 
 
-def in_its_own_process() -> None:
+def in_its_own_process() -> Callable[[int], None]:
     """Go on in a child, for which this process waits, and leaves as it does; on Linux, elsewhere
     nothing is done. What is killed by itself is the child: the system ends the largest process.
+
+    To what is returned the child says its exit code at its end: libraries have been seen to leave
+    with 1, which would say that a check does not hold.
     """
     if not sys.platform.startswith("linux"):
-        return
-    waiting = os.getpid()
+        return lambda _: None
+    waiting, (reads, writes) = os.getpid(), os.pipe()
     # where it is ignored, the system tells nobody of a child's end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {signal.SIGCHLD})
@@ -59,14 +68,28 @@ def in_its_own_process() -> None:
         child = os.fork()
     except OSError:  # where no more processes may be, this one does it
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return
+        os.close(reads)
+        os.close(writes)
+        return lambda _: None
     if child:
-        _leave_as(_status_of(child))
+        os.close(writes)
+        _leave_as(_status_of(child), reads)
+    os.close(reads)
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != waiting:  # it ended before that was said
         os.kill(os.getpid(), signal.SIGKILL)
     _interrupt_once()
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return partial(_say_code, writes)
+
+
+def _say_code(writes: int, code: int) -> None:
+    """That the work is done, and all of it written."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError, ValueError):  # which Python says at its end
+                stream.flush()
+    os.write(writes, bytes([code & 255]))
 
 
 def _interrupt_once() -> None:
@@ -100,8 +123,16 @@ def _status_of(child: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _leave_as(code: int) -> NoReturn:
-    if words := _WORDS.get(-code):
+def _leave_as(code: int, reads: int) -> NoReturn:
+    """``code``: how the child ended; ``reads``: where it said how it would."""
+    os.set_blocking(reads, False)  # what the child started may still hold the other end
+    announced = b""
+    with contextlib.suppress(BlockingIOError):
+        announced = os.read(reads, 1)
+    words = _WORDS.get(-code, _FAILED if 0 <= code <= 1 and not announced else "")
+    if words and announced:  # it failed when all was done
+        code = announced[0]
+    elif words:
         with contextlib.suppress(Exception):  # the exit code says it where nothing can be written
             from phalanx.cli.output import complain
             from phalanx.temporary import remove_left
