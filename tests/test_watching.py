@@ -160,7 +160,7 @@ def test_where_no_process_may_be_started_it_does_the_work_itself(monkeypatch):
 
 @pytest.mark.parametrize("what", ["print('done')", "os.kill(os.getpid(), 9)"])
 def test_a_starter_that_ignores_the_ends_of_its_children_changes_nothing(what):
-    """Then the system tells nobody of them, unless it is asked to."""
+    """The system does not tell of them then, unless it is asked to."""
     run = subprocess.run(
         [sys.executable, "-c", START.format(what)],
         capture_output=True,

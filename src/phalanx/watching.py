@@ -61,7 +61,7 @@ def in_its_own_process() -> Callable[[int], None]:
     if not sys.platform.startswith("linux"):
         return lambda _: None
     waiting, (reads, writes) = os.getpid(), os.pipe()
-    # where it is ignored, the system tells nobody of a child's end
+    # where it is ignored, the system does not tell of a child's end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {signal.SIGCHLD})
     try:
