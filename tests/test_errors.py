@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.errors import PhalanxError, without_passwords
+from phalanx.errors import PhalanxError, lack_behind, without_passwords
 
 SLOW = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
 """All that may be a user and a password, in one pattern, which looks at each letter again and
@@ -43,3 +43,31 @@ def test_a_long_name_takes_no_time(part):
     square.
     """
     assert len(str(PhalanxError(f"there is no column {part * 300_000!r}."))) < 3_000_000
+
+
+WORDS = ["Too many open files", "Cannot allocate memory", "can't start new thread"]
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_what_the_machine_lacks_is_known_by_the_words_of_a_library(words):
+    """In each of the ways in which they come, with what else is quoted beside them."""
+    for said in (
+        words,
+        f"{words} (os error 0): /a/b.csv",
+        f"failed for '/a/b.csv': {words}",
+        f'IOError(Os {{ code: 0, kind: Uncategorized, message: "{words}" }})',
+    ):
+        assert lack_behind(RuntimeError(said))
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_what_a_library_quotes_says_nothing_of_the_machine(words):
+    """Names and values are of a table that anybody made; a number of the system says it all."""
+    for said in (
+        f"could not parse `{words}` as dtype `i64` at column 'x'",
+        f"could not parse `a`{words}` as dtype `i64` at column 'x'",
+        f'unable to find column "{words}"; valid columns: ["x"]',
+        f"no such file: '/{words}/b.csv'",
+    ):
+        assert lack_behind(ValueError(said)) is None
+    assert lack_behind(FileNotFoundError(2, "No such file or directory", words)) is None

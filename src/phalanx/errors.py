@@ -48,10 +48,14 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ENDLESS: Final = re.compile(r"([^\s/\\]{30})[^\s/\\;,.'\"]{270,}")
 """A word of more letters than any name of a file has."""
-_MEMORY: Final = re.compile("(?i)cannot allocate memory")
+_MEMORY: Final = re.compile("(?i)cannot allocate memory|failed to map segment")
 _FILES: Final = re.compile("(?i)too many open files")
 _THREADS: Final = re.compile("(?i)worker thread|start new thread|resource temporarily unavailable")
 """How libraries say that the machine refused them something, where they give no number."""
+_QUOTED: Final = re.compile(r"(?s)(?<!\w)'.*'|`.*`|(?<!message: )\".*\"")
+"""What they quote of a file, which may say the same; the words of the system stand in Rust's quotes
+behind ``message: ``.
+"""
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
@@ -190,24 +194,25 @@ def unusable(error: OSError) -> str:
 
 def lack_behind(error: BaseException) -> MachineError | None:
     """What the machine lacked, where that is all that an error says, of whatever library; None where
-    it is about something else.
+    it is about something else. The words of a file that it quotes tell nothing.
 
     >>> lack_behind(OSError(24, "Too many open files"))
     MachineError('the machine opens no more files; close some, or raise the limit (ulimit -n).')
-    >>> lack_behind(ValueError("no such column"))
+    >>> lack_behind(ValueError("no such column: 'too many open files'"))
     """
-    number = getattr(error, "errno", None)
     if isinstance(error, MachineError):
         return error
-    if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(str(error)):
+    number = getattr(error, "errno", None)
+    message = "" if number else _QUOTED.sub("", str(error))
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(message):
         return MachineError(
             "the file needs more memory than is left; read it on a larger machine, or in parts."
         )
-    if number in (errno.EMFILE, errno.ENFILE) or _FILES.search(str(error)):
+    if number in (errno.EMFILE, errno.ENFILE) or _FILES.search(message):
         return MachineError(
             "the machine opens no more files; close some, or raise the limit (ulimit -n)."
         )
-    if number == errno.EAGAIN or _THREADS.search(str(error)):
+    if number == errno.EAGAIN or _THREADS.search(message):
         return MachineError(
             "the machine starts no more threads; give it more memory, or raise the limit (ulimit -u)."
         )

@@ -65,3 +65,26 @@ def test_a_file_that_is_wrong_stays_a_verdict(release, monkeypatch):
     assert not verdict.holds
     (wrong,) = [v.note for v in verdict.checks if not v.holds]
     assert wrong.startswith("data.parquet: it cannot be read as Parquet")
+
+
+@pytest.mark.parametrize("lack", [OSError(24, "Too many open files"), MemoryError()], ids=str)
+def test_what_is_not_looked_at_for_lack_of_something_is_no_verdict(tmp_path, monkeypatch, lack):
+    """Also where it is only then lacking: no file holds what nobody has read."""
+    path = tmp_path / "a.csv"
+    path.write_text('"x"\n1\n')
+
+    def lacking(*_, **__):
+        raise lack
+
+    monkeypatch.setattr(files, "read_csv", lacking)
+    with pytest.raises((MachineError, MemoryError)):
+        files.hidden_in_csv(path, pl.DataFrame({"x": [1]}))
+
+
+@pytest.mark.parametrize("words", ["too many open files", "cannot allocate memory"])
+def test_a_value_in_the_words_of_the_machine_is_a_fault(tmp_path, words):
+    """Who puts them beside a number does not get around a verdict."""
+    pl.DataFrame({"x": [1, 2]}).write_parquet(tmp_path / "a.parquet")
+    for text in (words, f"a`{words}", f"a'{words}"):
+        (tmp_path / "a.csv").write_text(f"x\n1\n{text}\n")
+        assert not files._same_rows(tmp_path / "a.parquet", tmp_path / "a.csv")

@@ -172,7 +172,9 @@ def hidden_in_csv(path: Path, table: pl.DataFrame) -> str | None:
         return ""
     try:
         texts = read_csv(path, dict.fromkeys(table.columns, pl.String), infer=False)
-    except (pl.exceptions.PolarsError, OSError, ValueError):
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        if lack := lack_behind(error):
+            raise lack from None
         return ""  # which the comparison with the Parquet file tells
     again = io.BytesIO()
     encode(texts, again, "csv")
