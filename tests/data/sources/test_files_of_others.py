@@ -5,6 +5,7 @@ value.
 
 import datetime as dt
 import resource
+import signal
 import zipfile
 from pathlib import Path
 
@@ -303,3 +304,20 @@ def test_a_workbook_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatch, p
     ):
         read_source("u.xlsx")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
+
+
+def test_the_name_of_a_damaged_file_says_nothing_of_the_machine(tmp_path):
+    """It stands in the command that reads the file, and says that, if anything."""
+    path = tmp_path / "too many open files.sav"
+    path.write_bytes(b"\0garbage" * 40)
+    with pytest.raises(SourceError, match="is not a whole SPSS file"):
+        read_source(path)
+
+
+def test_a_reader_that_the_system_ends_lacked_memory(tmp_path, monkeypatch):
+    """That says nothing of the file."""
+    monkeypatch.setattr(
+        coded_files, "_ASIDE", f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    )
+    with pytest.raises(MachineError, match="needs more memory than is left"):
+        read_source(written(tmp_path / "t.sav"))

@@ -2,6 +2,7 @@
 """Files of statistics packages: SPSS, Stata and SAS, whose values are codes with labels."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -80,7 +81,10 @@ def _in_a_process_of_its_own(path: Path) -> bytes:
     for code, refusal in _REFUSED.items():
         if aside.returncode == code:
             raise refusal(aside.stdout.decode())
-    aside.check_returncode()
+    if aside.returncode == -signal.SIGKILL:  # which the system sends where the memory runs out
+        raise MemoryError
+    if aside.returncode:
+        raise ChildProcessError
     return aside.stdout
 
 
