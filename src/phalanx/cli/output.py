@@ -32,6 +32,10 @@ _ORDERS = "\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 those that break lines and turn the direction of what follows, and bytes of a path that are no text.
 """
 
+# once, and not when the memory has run out that it takes
+_OBEYED = re.compile(f"[\x00-\x1f{_ORDERS}]")
+_UNESCAPED = re.compile(f"[{_ORDERS}]")
+
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
 
@@ -88,13 +92,13 @@ def visible(text: str) -> str:
     >>> visible("flu\x1b[2J")
     'flu\\x1b[2J'
     """
-    return re.sub(f"[\x00-\x1f{_ORDERS}]", lambda it: repr(it[0])[1:-1], text)
+    return _OBEYED.sub(lambda it: repr(it[0])[1:-1], text)
 
 
 def _json(keys: Mapping[str, Any], indent: int | None = None) -> str:
     """The same of JSON, which says so itself of all that is not among ``_ORDERS``."""
     text = json.dumps(keys, ensure_ascii=False, indent=indent, default=str)
-    return re.sub(f"[{_ORDERS}]", lambda it: f"\\u{ord(it[0]):04x}", text)
+    return _UNESCAPED.sub(lambda it: f"\\u{ord(it[0]):04x}", text)
 
 
 def complain(sentence: str, *, as_json: bool) -> None:
