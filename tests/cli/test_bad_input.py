@@ -571,3 +571,24 @@ def test_missing_memory_is_said(ward, monkeypatch, closing):
     assert said.code == 2
     assert "the memory ran out" in said.err
     assert "Zq7Marker" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("lack", "words"),
+    [
+        (OSError("malloc of size 64 failed: Cannot allocate memory"), "needs more memory"),
+        (OSError(24, "Too many open files", "Zq7Marker"), "opens no more files"),
+        (BlockingIOError(11, "Resource temporarily unavailable"), "starts no more threads"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_file_to_check(ward, monkeypatch, lack, words):
+    """Another file would not help, and the sentence does not advise one."""
+
+    def publish(*_, **__):
+        raise lack
+
+    monkeypatch.setattr(Plan, "publish", publish)
+    said = ward.publish()
+    assert said.code == 2
+    assert words in said.err
+    assert "name another one" not in said.err

@@ -117,7 +117,7 @@ def main() -> None:
     except _WrongUse as error:
         _leave(2, without_passwords(_use(error)))
     except OSError as error:
-        _leave(2, unusable(error))
+        _leave(2, str(lack_behind(error) or unusable(error)))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
