@@ -215,3 +215,20 @@ def test_a_command_runs_without_a_standard_stream(closed, tmp_path):
         check=False,
     )
     assert run.returncode == 2
+
+
+def test_output_without_a_reader_is_no_verdict():
+    """As in a pipe whose end has left: typer makes 1 of it, with which a check says that something
+    does not hold.
+    """
+    reads, writes = os.pipe()
+    os.close(reads)
+    script = "from phalanx.cli import main; main()"
+    with os.fdopen(writes, "wb") as pipe:
+        run = subprocess.run(
+            [sys.executable, "-c", script, "--help"],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (run.returncode, run.stderr) == (141, b"")

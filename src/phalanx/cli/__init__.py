@@ -7,7 +7,7 @@ import atexit
 import gc
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import typer
 
@@ -42,6 +42,9 @@ from phalanx.errors import (
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2
 ]  # ClickException; typer may bring a click of its own
+
+_UNREAD: Final = 141
+"""As a shell shows of what a signal ends that writes for no reader."""
 
 app = typer.Typer(
     name="phalanx",
@@ -92,7 +95,7 @@ def _no_memory(error: BaseException | None) -> bool:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input
-    or use, 70 a fault of ours, 130 interrupted.
+    or use, 70 a fault of ours, 130 interrupted, 141 where what reads the output is gone.
     """
     # what a command loads stays until it ends; to look for cycles in it costs a tenth of the start,
     # and a sixth of a small publication at its end
@@ -118,7 +121,11 @@ def main() -> None:
         _leave(2, without_passwords(_use(error)))
     except OSError as error:
         _leave(2, str(lack_behind(error) or unusable(error)))
-    except (KeyboardInterrupt, SystemExit):
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):  # of which typer makes 1, a verdict
+            sys.exit(_UNREAD)
+        raise
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
         if _no_memory(error):
