@@ -63,26 +63,27 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(place):
 
 
 def test_nothing_else_is_removed(place):
-    """A link, a file, or a folder of another name, or of another user."""
+    """A link, a file, or a folder of another name, or of another machine."""
     kept = place / "kept"
     kept.mkdir()
-    (place / "phalanx-private-link").symlink_to(kept)
-    (place / "phalanx-private-file").touch()
+    (place / f"{temporary._PREFIX}link").symlink_to(kept)
+    (place / f"{temporary._PREFIX}file").touch()
     (place / "phalanx-kernels-1").mkdir()
+    (place / "phalanx-private-ffffffffa-1").mkdir()
     before = names(place)
     remove_left()
     assert names(place) == before
-    (place / "phalanx-private-left").mkdir()
+    (place / f"{temporary._PREFIX}left").mkdir()
     remove_left()
     assert names(place) == before
 
 
 def test_a_folder_of_another_user_is_left_to_them(place, monkeypatch):
     """Though root may remove it."""
-    (place / "phalanx-private-theirs").mkdir()
+    (place / f"{temporary._PREFIX}theirs").mkdir()
     monkeypatch.setattr(temporary.os, "geteuid", lambda: os.getuid() + 1)
     remove_left()
-    assert names(place) == ["phalanx-private-theirs"]
+    assert names(place) == [f"{temporary._PREFIX}theirs"]
 
 
 def test_a_folder_that_is_taken_before_it_is_locked_is_made_again(place, monkeypatch):

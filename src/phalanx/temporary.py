@@ -6,14 +6,17 @@ is removed by the next one.
 import contextlib
 import fcntl
 import os
+import platform
 import shutil
 import stat
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-_PREFIX: Final = "phalanx-private-"
+_PREFIX: Final = f"phalanx-private-{zlib.crc32(platform.node().encode()):08x}-"
+"""Of this machine alone: the locks of others that share a folder with it are not seen here."""
 
 
 @contextlib.contextmanager
