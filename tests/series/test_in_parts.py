@@ -445,7 +445,7 @@ def test_a_part_that_breaks_the_promise_fails_for_all(released):
 def test_a_lie_about_parts_is_no_release(released, fields, words):
     """What the manifest says of its parts is compared with itself before anything is read."""
     change(released, **fields)
-    with pytest.raises(MachineError, match=words):
+    with pytest.raises(ReleaseError, match=words):
         verify(released, allow_seeded=True)
 
 
