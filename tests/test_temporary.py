@@ -108,3 +108,16 @@ def test_where_there_is_no_place_it_is_said(place, monkeypatch):
     remove_left()
     with pytest.raises(FileNotFoundError), temporary_folder():
         pass
+
+
+def test_where_there_are_no_locks_nothing_is_removed(place, monkeypatch):
+    """Some file systems have none: a folder is there for a while all the same."""
+
+    def none(*_):
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(temporary.fcntl, "flock", none)
+    (place / f"{temporary._PREFIX}theirs").mkdir()
+    with temporary_folder() as folder:
+        assert names(place) == sorted([folder.name, f"{temporary._PREFIX}theirs"])
+    assert names(place) == [f"{temporary._PREFIX}theirs"]

@@ -146,15 +146,16 @@ def test_who_kills_it_kills_the_process_that_works():
         assert not is_there(child)
 
 
-def test_where_no_process_may_be_started_it_does_the_work_itself(monkeypatch):
-    """And takes its signals as before."""
+@pytest.mark.parametrize("refused", ["fork", "pipe"])
+def test_where_no_process_may_be_started_it_does_the_work_itself(monkeypatch, refused):
+    """And takes its signals as before; the same where no file may be opened."""
 
-    def refused():
+    def fails():
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    monkeypatch.setattr(os, "fork", refused)
-    watching.in_its_own_process()
+    monkeypatch.setattr(os, refused, fails)
+    watching.in_its_own_process()(0)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
 
 
@@ -184,6 +185,17 @@ def test_where_nothing_can_be_written_the_code_says_it(closed, words):
         timeout=60,
         check=False,
         preexec_fn=lambda: os.close(closed),
+    )
+    assert run.returncode == 2
+
+
+def test_what_a_library_writes_to_a_closed_stream_is_no_code():
+    """The process says its exit code where nothing else is written."""
+    run = subprocess.run(
+        [sys.executable, "-c", START.format("(os.write(2, b'x'), os.kill(os.getpid(), 9))")],
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: (os.close(1), os.close(2)),
     )
     assert run.returncode == 2
 

@@ -47,7 +47,8 @@ def _locked() -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # of mode 0700
         with contextlib.suppress(FileNotFoundError):  # another process may take it for one left
             lock = os.open(folder, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            with contextlib.suppress(OSError):  # where there are no locks none is removed either
+                fcntl.flock(lock, fcntl.LOCK_EX)
             if folder.exists():
                 return folder, lock
             os.close(lock)

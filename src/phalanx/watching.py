@@ -40,6 +40,7 @@ _WORDS: Final[Mapping[int, str]] = {
 
 def start() -> None:
     """The installed command: the command line, in a process of its own."""
+    open_closed_streams()
     leaves = in_its_own_process()
     from phalanx.cli import main  # what is loaded before would be in both
 
@@ -51,6 +52,20 @@ def start() -> None:
     leaves(0)
 
 
+def open_closed_streams() -> None:
+    """Where a command is started without a standard stream, it has one that leads nowhere: else the
+    next file that is opened would get its number, and what a library says would stand in that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which gets the lowest number that is free
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 def in_its_own_process() -> Callable[[int], None]:
     """Go on in a child, for which this process waits, and leaves as it does; on Linux, elsewhere
     nothing is done. What is killed by itself is the child: the system ends the largest process.
@@ -60,7 +75,11 @@ def in_its_own_process() -> Callable[[int], None]:
     """
     if not sys.platform.startswith("linux"):
         return lambda _: None
-    waiting, (reads, writes) = os.getpid(), os.pipe()
+    waiting = os.getpid()
+    try:
+        reads, writes = os.pipe()
+    except OSError:  # where no more files may be open
+        return lambda _: None
     # where it is ignored, the system does not tell of a child's end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {signal.SIGCHLD})

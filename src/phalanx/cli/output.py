@@ -40,20 +40,6 @@ JSON = typer.Option(False, "--json", help="Print one JSON object with stable key
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
 
 
-def open_closed_streams() -> None:
-    """Where a command is started without a standard stream, it has one that leads nowhere: else the
-    next file that is opened would get its number, and what a library says would stand in that file.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # which gets the lowest number that is free
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
-
-
 def keep_standard_error() -> None:
     """Python writes to a copy of standard error from now on, so that a bar goes on while
     ``phalanx.data.sources.reading`` silences whatever else writes there.
