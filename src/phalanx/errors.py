@@ -206,7 +206,7 @@ def lack_behind(error: BaseException) -> MachineError | None:
     message = "" if number else _QUOTED.sub("", str(error))
     if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(message):
         return MachineError(
-            "the file needs more memory than is left; read it on a larger machine, or in parts."
+            "this needs more memory than is left; do it on a larger machine, or read in parts."
         )
     if number in (errno.EMFILE, errno.ENFILE) or _FILES.search(message):
         return MachineError(

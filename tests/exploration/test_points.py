@@ -87,7 +87,7 @@ def test_what_a_method_refuses_is_said_of_its_point() -> None:
     ("error", "refused", "lasting"),
     [
         (MachineError("the machine is small."), "the machine is small.", False),
-        (MemoryError(), "the file needs more memory than is left; ", False),
+        (MemoryError(), "this needs more memory than is left; ", False),
         (KeyError("a person's value"), "a fault of Phalanx itself (KeyError in ", True),
     ],
 )

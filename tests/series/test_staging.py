@@ -331,7 +331,7 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
             KeyError("a person's value"),
             r"a fault of Phalanx itself \(KeyError in test_staging.py, line [0-9]+\); please .*",
         ),
-        (MemoryError(), "the file needs more memory than is left; .*"),
+        (MemoryError(), "this needs more memory than is left; .*"),
         (PanicException("a value"), r"a fault of Phalanx itself \(PanicException in .*"),
     ],
     ids=["disk", "refused", "of another kind", "fault", "memory", "panic"],

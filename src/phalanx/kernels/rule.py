@@ -147,7 +147,8 @@ def close(
     counts: Ints, values: Codes, distinct: int, size: int, rule: Rule, scratch: Scratch
 ) -> bool:
     """Whether ``size`` rows with ``counts`` of the first ``distinct`` of ``values`` are within t of
-    the table, as the ``rule`` asks: both sides are multiplied by size, rows and the distance's scale.
+    the table, as the ``rule`` asks: both sides are multiplied by size, rows and the distance's scale, and
+    counted in whole units of size times rows, and a rest, which fit 64 bits.
 
     A tree's earth mover's distance is half the sum, over all edges, of the mass that must cross the
     edge (each edge is 1/height long).

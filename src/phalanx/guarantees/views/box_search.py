@@ -115,12 +115,10 @@ def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         point, box = np.nonzero(_inside(here, low[boxes], high[boxes]))
         pairs.append((some[point], boxes[box]))
     point, box = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    if len(points) * len(low) >= 1 << 62:
-        order = np.lexsort((box, point))
-        return point[order], box[order]
-    both = point * max(len(low), 1) + box
+    both = point * max(len(low), 1) + box  # each below 2**31
     both.sort()
-    return both // max(len(low), 1), both % max(len(low), 1)
+    point, box = np.divmod(both, max(len(low), 1))
+    return point, box
 
 
 def _halved(points: Ints, low: Ints, high: Ints) -> Bools:
