@@ -14,6 +14,8 @@ from functools import partial
 from types import FrameType
 from typing import Final, NoReturn
 
+from phalanx.streams import open_closed_streams
+
 _FORWARDED: Final = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _DIE_WITH_PARENT: Final = 1
 """Of Linux's prctl: the signal that a process gets where its parent ends."""
@@ -50,20 +52,6 @@ def start() -> None:
         leaves(0 if left.code is None else left.code if isinstance(left.code, int) else 1)
         raise
     leaves(0)
-
-
-def open_closed_streams() -> None:
-    """Where a command is started without a standard stream, it has one that leads nowhere: else the
-    next file that is opened would get its number, and what a library says would stand in that file.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # which gets the lowest number that is free
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def in_its_own_process() -> Callable[[int], None]:

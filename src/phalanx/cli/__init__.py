@@ -28,7 +28,7 @@ from phalanx.cli import (
     verify,
     warm,
 )
-from phalanx.cli.output import complain, keep_standard_error, say_warnings
+from phalanx.cli.output import complain, say_warnings
 from phalanx.cli.processor import sort_fast
 from phalanx.errors import (
     GuaranteeError,
@@ -38,7 +38,7 @@ from phalanx.errors import (
     unusable,
     without_passwords,
 )
-from phalanx.watching import open_closed_streams
+from phalanx.streams import keep_standard_error, open_closed_streams
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2

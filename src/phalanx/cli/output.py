@@ -5,13 +5,12 @@ standard error.
 
 import json
 import logging
-import os
 import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -38,22 +37,6 @@ _UNESCAPED = re.compile(f"[{_ORDERS}]")
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
-
-
-def keep_standard_error() -> None:
-    """Python writes to a copy of standard error from now on, so that a bar goes on while
-    ``phalanx.data.sources.reading`` silences whatever else writes there.
-    """
-    stream = sys.__stderr__
-    if stream is not None and sys.stderr is stream:
-        with suppress(OSError):  # there may be none
-            sys.stderr = os.fdopen(
-                os.dup(stream.fileno()),
-                "w",
-                encoding=stream.encoding,
-                errors=stream.errors,
-                buffering=1,
-            )
 
 
 def say_warnings() -> None:
