@@ -146,7 +146,8 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as warm:
         schema = Schema(identifier="who", quasi=list(QUASI), sensitive="ill")
-        series = Series("warm-up", schema=schema, method=method(DRAWN), to=warm, report=False)
+        to = Path(warm, "releases")
+        series = Series("warm-up", schema=schema, method=method(DRAWN), to=to, report=False)
         for number in range(2):
             series.publish(drawn_anew(5000, asked.share, number))
     if asked.releases:

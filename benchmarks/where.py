@@ -32,11 +32,11 @@ from phalanx.data.microdata import Microdata
 from phalanx.ledger import Ledger
 from phalanx.methods.base import registered
 from phalanx.release.folder import Release
-from phalanx.series import drafting, series
+from phalanx.series import drafting, given
 from phalanx.series.released import Release as Released
 
 STAGES: list[tuple[str, Any, str]] = [
-    ("read", series, "read_source"),
+    ("read", given, "read_source"),
     ("encode", Microdata, "encode"),
     ("write", drafting, "write_folder"),
     ("read back", Release, "read"),
