@@ -157,6 +157,11 @@ class Guarantee(Protocol):
         """Name and parameters, as the manifest shows them."""
 
 
+def is_of_each_person(guarantee: Guarantee) -> bool:
+    """Whether a guarantee is about every person by themselves."""
+    return bool(getattr(guarantee, "of_each_person", False))
+
+
 class FromFields:
     """What guarantees have whose fields are all that the manifest shows of them."""
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from phalanx.data.standing import rows_of
 from phalanx.guarantees import stated
-from phalanx.guarantees.base import Followed, Guarantee, Verdict
+from phalanx.guarantees.base import Followed, Guarantee, Verdict, is_of_each_person
 from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.parts import Found, Merged
@@ -131,14 +131,14 @@ def _over_parts(
     """
     given = evidence or Evidence()
     guarantee, whole = from_parameters(public), given.groups or given.microdata
-    if not whole and _of_each_person(guarantee) and all(each.manifest.parts for each in series):
+    if not whole and is_of_each_person(guarantee) and all(each.manifest.parts for each in series):
         key, (followed, beside) = json.dumps(public, sort_keys=True), following
         if key not in followed:
             followed[key] = followed_in_parts(guarantee, series, given, _unfit, beside)
         return followed[key][release.number]
     earlier = [before for before in series if before.number < release.number]
     read = Release.read(release.path)
-    return _promise(public, read, earlier, evidence if _of_each_person(guarantee) else None, None)
+    return _promise(public, read, earlier, evidence if is_of_each_person(guarantee) else None, None)
 
 
 def _of_part(
@@ -156,10 +156,6 @@ def part_found(part: Part, earlier: Sequence[Release], *, allow_seeded: bool) ->
 
 def _of_each_group(public: Mapping[str, Any]) -> bool:
     return bool(getattr(from_parameters(public), "of_each_group", False))
-
-
-def _of_each_person(guarantee: Guarantee) -> bool:
-    return bool(getattr(guarantee, "of_each_person", False))
 
 
 def _promise(
@@ -248,8 +244,10 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool, by_rows: bool) 
     suppressed, where the original table is given; ``by_rows``: also where it tells no persons, as far
     as its rows show it.
     """
-    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
-    if microdata is None or (microdata.persons is None and not by_rows):
+    number = release.number
+    microdata, mapping = evidence.microdata.get(number), evidence.groups.get(number)
+    original = evidence.combinations.get(number) if microdata is None else microdata
+    if original is None or (microdata is not None and microdata.persons is None and not by_rows):
         return []
     if not sound:
         note = "not checked, since the release contradicts itself; see consistency"
@@ -262,8 +260,8 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool, by_rows: bool) 
                 note=note,
             )
         ]
-    if mapping is None or microdata.persons is None:
-        verdict = coverage.check(release, microdata, hides_values=truth.suppresses(release))
+    if mapping is None or microdata is None or microdata.persons is None:
+        verdict = coverage.check(release, original, hides_values=truth.suppresses(release))
         return [] if verdict is None else [verdict]
     rows = rows_of(microdata.persons, mapping["person"])
     of_person = mapping["group"].cast(pl.Int64).fill_null(0).to_numpy()

@@ -6,24 +6,30 @@ tables give.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import polars as pl
 
-from phalanx.data.microdata import Microdata
+from phalanx.data.combinations import Combinations
+from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
+from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
+from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import read_source
-from phalanx.errors import ReleaseError, SchemaError, path_of
-from phalanx.guarantees.base import Verdict
+from phalanx.data.sources.source import is_csv, read_source
+from phalanx.engines.fetched import Lines
+from phalanx.errors import ReleaseError, SchemaError, SourceError, path_of
+from phalanx.guarantees.base import Verdict, is_of_each_person
+from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import EachFile, Release, opened
 from phalanx.release.form import Form
 from phalanx.release.room import Room
-from phalanx.verification.recorded import of_ledger
+from phalanx.verification.recorded import of_ledger, share
 
 
 def as_tables(originals: Any) -> Sequence[Any]:
@@ -99,10 +105,15 @@ def gather_evidence(
         with Ledger.open(ledger, create=False) as opened:
             recorded, evidence = of_ledger(releases, opened, ledger if in_parts else None)
             key = opened.person_key(releases[0].manifest.series)
-    microdata = {
-        release.number: _encoded(release, original, identifier, cluster, key)
-        for release, original in zip(releases, originals, strict=False)
-    }
+    microdata, combinations = dict[int, Microdata](), dict[int, Combinations]()
+    for release, original in zip(releases, originals, strict=False):
+        number = release.number
+        told_apart = {number} & {*evidence.groups, *evidence.parted} or cluster is not None
+        batches = None if told_apart else _batches(release, original)
+        if batches is None:
+            microdata[number] = _encoded(release, original, identifier, cluster, key)
+        else:
+            combinations[number] = _combined(release, batches, identifier, key)
     for release in releases:
         if release.number in evidence.groups.keys() & microdata.keys():
             _check_all_are_there(
@@ -111,7 +122,7 @@ def gather_evidence(
                 microdata[release.number].persons,
                 release.manifest.registered,
             )
-    return replace(evidence, microdata=microdata), recorded
+    return replace(evidence, microdata=microdata, combinations=combinations), recorded
 
 
 def _check_all_are_there(
@@ -136,13 +147,53 @@ def _encoded(
     they hold, and those that were not published dropped, once the names are known. SchemaError, with
     the release that it was given for, where it is not such a table.
     """
-    texts = [a.name for a in release.form.attributes if a.type == "categorical"]
+    texts = [a.name for a in release.manifest.attributes if a.type == "categorical"]
     frame = read_source(original, drop=None, text=texts)
     try:
-        named = [a.name for a in release.form.attributes]
+        named = [a.name for a in release.manifest.attributes]
         check_index(original, [*named, identifier or "", cluster or ""], SchemaError)
         schema = schema_of(release, identifier, frame.columns, cluster=cluster)
         return Microdata.encode(frame, schema, key)
+    except SchemaError as error:
+        raise SchemaError(f"the original table of release {release.number}: {error}") from None
+
+
+def _batches(release: Release, original: Any) -> Batches | None:
+    """The original of a release in parts, where it can be read some rows at a time, and nothing is
+    asked of persons or their weights; a CSV file is laid down once, in a file without a name.
+    """
+    attributes = release.manifest.attributes
+    if (
+        not release.manifest.parts
+        or any(a.role == "weight" for a in attributes)
+        or any(is_of_each_person(from_parameters(p)) for p in release.manifest.guarantees)
+    ):
+        return None
+    if not is_csv(original):
+        return Batches.of(original, drop=None)
+    texts = [a.name for a in attributes if a.type == "categorical"]
+    lines = Lines(path_of(original, "the original", SourceError), None, text=texts)
+    laid = lines.fetch(lambda rows, names: False, Path(gettempdir()))  # noqa: ARG005 - however few
+    return laid if isinstance(laid, Batches) else None
+
+
+def _combined(
+    release: Release, batches: Batches, identifier: str | None, key: PersonKey
+) -> Combinations:
+    """The combinations of values that an original table's persons have, of the columns that were
+    published; SourceError where a person is there twice.
+    """
+    names = [a.name for a in release.manifest.attributes if a.role in ("quasi", "sensitive")]
+    try:
+        schema = schema_of(release, identifier, batches.names)
+        check_columns(pl.DataFrame(schema=dict.fromkeys(batches.names, pl.Null)), schema)
+        if identifier is not None:
+            with Repeated(batches.rows, int(share()), Path(gettempdir())) as repeated:
+                for batch in batches.each([identifier]):
+                    repeated.see(key.hash(batch[identifier]))
+                repeated.check(identifier)
+        values_alone = replace(schema, identifier=None, drop=[])
+        return Combinations.counted(lambda: batches.each(names), values_alone)
     except SchemaError as error:
         raise SchemaError(f"the original table of release {release.number}: {error}") from None
 
@@ -157,10 +208,12 @@ def schema_of(
     """The schema under which an original table was published, as far as the manifest tells; other
     columns are dropped.
     """
-    quasi = release.form.attribute("quasi")
-    sensitive = next((a.name for a in release.form.attribute("sensitive")), None)
-    weights = [a.name for a in release.form.attribute("weight") if a.name in columns]
-    weight = next(iter(weights), None)
+    quasi, secret, weights = (
+        [a for a in release.manifest.attributes if a.role == role]
+        for role in ("quasi", "sensitive", "weight")
+    )
+    sensitive = next((a.name for a in secret), None)
+    weight = next((a.name for a in weights if a.name in columns), None)
     used = {identifier, cluster, sensitive, weight, *(a.name for a in quasi)}
     return Schema(
         identifier=identifier,
@@ -169,7 +222,7 @@ def schema_of(
         sensitive=sensitive,
         weight=weight,
         drop=[c for c in columns if c not in used],
-        types={a.name: a.type for a in (*quasi, *release.form.attribute("sensitive"))},
+        types={a.name: a.type for a in (*quasi, *secret)},
         hierarchies={
             a.name: hierarchy_of(a.hierarchy, a.name) for a in quasi if a.hierarchy is not None
         },

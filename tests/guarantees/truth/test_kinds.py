@@ -26,7 +26,7 @@ def wrongly_hosted(rng, hosts):
     persons = rng.integers(0, codes, (4 * n, d))
     own = rng.integers(0, values + 1, 4 * n)  # the last one is not shown
     shown = shown_by_some_groups(rng, d, codes, values)
-    kinds = Kinds.of(list(persons.T), own)
+    kinds = Kinds.of(list(persons.T), own, np.ones(len(own), np.int64))
     cells = {*zip(shown.group.tolist(), shown.value.tolist(), strict=True)}
     expected = [
         (kind, group)
@@ -77,7 +77,7 @@ def test_kinds_are_those_of_numpy(monkeypatch, most):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = rng.integers(0, 3, (int(rng.integers(0, 40)), 4))
-        kinds = Kinds.of(list(rows[:, :-1].T), rows[:, -1])
+        kinds = Kinds.of(list(rows[:, :-1].T), rows[:, -1], np.ones(len(rows), np.int64))
         different, first, of_row, persons = np.unique(
             rows, axis=0, return_index=True, return_inverse=True, return_counts=True
         )

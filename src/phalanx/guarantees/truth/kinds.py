@@ -4,7 +4,7 @@ each kind may be in.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The different kinds of n persons, u of them, in their order."""
+    """The different kinds of the persons of n rows, u of them, in their order."""
 
     points: Ints
     """Their different quasi-identifiers as codes, in their order, shape (p, d)."""
@@ -59,13 +59,13 @@ class Kinds:
     """The kind of each row, shape (n,)."""
 
     @classmethod
-    def of(cls, codes: Sequence[Integers], own: Ints) -> "Kinds":
-        """Of persons with these ``codes``, attribute by attribute, and these values, each of shape
-        (n,) and none below 0.
+    def of(cls, codes: Sequence[Integers], own: Ints, many: Ints) -> "Kinds":
+        """Of rows with these ``codes``, attribute by attribute, and these values, none below 0, which
+        stand for so ``many`` persons, each of shape (n,).
 
-        >>> kinds = Kinds.of([np.array([4, 2, 4, 4])], np.array([1, 0, 0, 1]))
+        >>> kinds = Kinds.of([np.array([4, 2, 4, 4])], np.array([1, 0, 0, 1]), np.array([1, 1, 5, 1]))
         >>> kinds.points.ravel(), kinds.point, kinds.value, kinds.persons
-        (array([2, 4]), array([0, 1, 1]), array([0, 0, 1]), array([1, 1, 2]))
+        (array([2, 4]), array([0, 1, 1]), array([0, 0, 1]), array([1, 5, 2]))
         """
         point_of_row = _numbered(codes, len(own))
         first = firsts(point_of_row, int(point_of_row.max(initial=-1)) + 1)
@@ -73,8 +73,8 @@ class Kinds:
         for i, code in enumerate(codes):
             points[:, i] = code[first]
         of_row = _numbered([point_of_row, own], len(own))
-        persons = np.bincount(of_row)
-        example = firsts(of_row, len(persons))
+        example = firsts(of_row, int(of_row.max(initial=-1)) + 1)
+        persons = np.bincount(of_row, weights=many, minlength=len(example)).astype(np.int64)
         return cls(
             points=points,
             point=point_of_row[example],
@@ -88,6 +88,24 @@ class Kinds:
         """Every pair of a kind and of a group that it may be in, by kinds, shape
         (m,) each: its box holds the quasi-identifiers, and it shows the value or may be anybody's.
         """
+        if not len(shown.low):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        near = (self.points >= shown.low.min(axis=0)) & (self.points <= shown.high.max(axis=0))
+        points = near.all(axis=1)
+        if points.all():
+            return self._hosts(shown)
+        which = np.flatnonzero(points[self.point])
+        some = replace(
+            self,
+            points=self.points[points],
+            point=(np.cumsum(points) - 1)[self.point[which]],
+            value=self.value[which],
+        )
+        kind, group = some._hosts(shown)  # noqa: SLF001 - our own
+        return which[kind], group
+
+    def _hosts(self, shown: Shown) -> tuple[Ints, Ints]:
+        """The same, of ``points``, ``point`` and ``value`` alone."""
         asked = self.points[:: 1 + len(self.points) // _ASKED]
         around = sum(
             int(((shown.low <= point) & (point <= shown.high)).all(axis=1).sum()) for point in asked

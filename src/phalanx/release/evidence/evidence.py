@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Ints
+from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.data.standing import rows_of
 
@@ -31,7 +32,8 @@ class Evidence:
     release, and those that it is to remember with it; with them the last release is checked without
     those before it. None for a check of the whole series. ``parted``: by release and part, ``groups``
     of a release in parts in which persons stay, read as each is asked for; the parts are in the order
-    of their files, and have the same number in all releases.
+    of their files, and have the same number in all releases. ``combinations``: in the place of
+    ``microdata``, what the persons of an original table have that need not be told apart.
     """
 
     groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
@@ -40,6 +42,7 @@ class Evidence:
     parts: Mapping[int, object] = field(default_factory=dict)
     state: tuple[Tables, Tables] | None = None
     parted: Mapping[int, Mapping[int, pl.DataFrame]] = field(default_factory=dict)
+    combinations: Mapping[int, Combinations] = field(default_factory=dict)
 
     @classmethod
     def of(cls, parts: Sequence["Evidence"]) -> "Evidence":
@@ -54,6 +57,7 @@ class Evidence:
             rows=dict(ChainMap(*(dict(part.rows) for part in parts))),
             parts=dict(ChainMap(*(dict(part.parts) for part in parts))),
             parted=dict(ChainMap(*(dict(part.parted) for part in parts))),
+            combinations=dict(ChainMap(*(dict(part.combinations) for part in parts))),
         )
 
     def part(self, kind: type[T], number: int) -> T | None:
