@@ -203,6 +203,7 @@ def jobs(rows: int) -> list[Job]:
         Job("verify, release 1, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original"),
         Job("verify, 5,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original", values=5_000),
         Job("verify, 20,000 values, its original", 'name = "m-invariance"\nm = 4', SERIES // 4, command="verify-original", values=20_000),
+        Job("verify, values nearly all different, its original", 'name = "m-invariance"\nm = 4', SERIES, command="verify-original", values=0),
         Job("measure, an income and a postcode", 'name = "mondrian"\nk = 10', SERIES, command="measure", more=HURTS),
         *(Job(f"first run: {name}", f'name = "{name}"\n{promise}', 30_000, installed=True) for name, promise in FIRST.items()),
         *(Job(f"first run, compiled in it: {name}", f'name = "{name}"\n{promise}', 30_000, cold=True) for name, promise in FIRST.items()),

@@ -135,11 +135,6 @@ def words(q: int) -> int:
     return -(-q // 64)
 
 
-def full(q: int) -> Sets:
-    """The set of all numbers below ``q``, shape (words,)."""
-    return sets_of(np.zeros(q, dtype=np.int64), np.arange(q), 1, q).ravel()
-
-
 def sizes(sets: Sets) -> Ints:
     """How many numbers each set holds, shape (n,)."""
     counts: Ints = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)

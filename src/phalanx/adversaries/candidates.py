@@ -11,7 +11,7 @@ import polars as pl
 
 from phalanx.arrays import Bools, Ints, Sets, sets_of, words
 from phalanx.data.microdata import Microdata
-from phalanx.guarantees.views.boxes import candidate_sets
+from phalanx.guarantees.views.boxes import candidate_sets, set_of_each
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.forms.generalized import Generalized
 
@@ -65,8 +65,8 @@ class Values:
         paper's candidate sensitive set.
         """
         place = self._published(Groups.of(form))
-        sets, whose = candidate_sets(microdata, form, place, len(self.domain))
-        return sets[whose]
+        q = len(self.domain)
+        return set_of_each(*candidate_sets(microdata, form, place, q), q)
 
     def _published(self, groups: Groups) -> Ints:
         """The number of each value that a release's groups count."""

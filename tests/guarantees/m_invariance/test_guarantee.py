@@ -158,6 +158,9 @@ def test_the_diverse_second_release_is_refused_for_bob():
     assert (box.holds, box.worst) == (False, 1)
     assert DYS in box.worst_cases["candidates"].to_list()
     assert "person" not in cases.columns
+    for _ in range(5):
+        again = verdicts_of(series, evidence=evidence)["signatures by person"].worst_cases
+        assert again.equals(cases)
 
 
 def test_files_alone():

@@ -6,9 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from phalanx.arrays import sets_of
+from phalanx.arrays import sets_of, words
 from phalanx.guarantees.views import box_search
 from phalanx.guarantees.views.box_search import any_meet, box_of, held_around, pairs_inside
+from phalanx.guarantees.views.holding import holding
 
 
 def some_boxes(seed):
@@ -172,6 +173,17 @@ def packed(holds):
     return sets_of(*np.nonzero(holds), *holds.shape)
 
 
+def around_each(points, low, high, holds):
+    """What is held around each point, all of whom come once, of truth values as sets."""
+    sets = np.zeros((len(points), words(holds.shape[1])), dtype=np.uint64)
+    came = []
+    for some, theirs in held_around(points, low, high, holding(*np.nonzero(holds), *holds.shape)):
+        sets[some] = theirs
+        came += some.tolist()
+    assert sorted(came) == list(range(len(points)))
+    return sets
+
+
 def wrongly_held(find):
     """Which cases ``find`` says something else of than comparing one by one."""
     found = []
@@ -182,7 +194,7 @@ def wrongly_held(find):
         for i, p in enumerate(points):
             for box, first, last in zip(holds, low, high, strict=True):
                 by_hand[i] |= box & bool((first <= p).all() and (p <= last).all())
-        if not np.array_equal(find(points, low, high, packed(holds)), packed(by_hand)):
+        if not np.array_equal(find(points, low, high, holds), packed(by_hand)):
             found.append(seed)
     return found
 
@@ -193,7 +205,7 @@ def test_what_is_held_around_as_by_comparing_all(monkeypatch, compared, at_once)
     """However few points and boxes are compared at once, of boxes that hold nothing too."""
     monkeypatch.setattr(box_search, "_COMPARED", compared)
     monkeypatch.setattr(box_search, "_HELD", at_once)
-    assert wrongly_held(held_around) == []
+    assert wrongly_held(around_each) == []
 
 
 @pytest.mark.parametrize("compared", [0, 8, 1 << 18])
@@ -229,20 +241,20 @@ def test_what_is_held_around_equal_points(monkeypatch):
     """
     monkeypatch.setattr(box_search, "_COMPARED", 0)
     points, low = np.full((400, 2), 3), np.array([[0, 0], [3, 4], [3, 3]])
-    holds = packed(np.eye(3, dtype=np.bool_))
-    assert (held_around(points, low, low + 3, holds) == [[0b101]]).all()
-    assert held_around(points[:0], low, low + 3, holds).shape == (0, 1)
-    assert not held_around(points, low[:0], low[:0], holds[:0]).any()
+    holds = np.eye(3, dtype=np.bool_)
+    assert (around_each(points, low, low + 3, holds) == [[0b101]]).all()
+    assert around_each(points[:0], low, low + 3, holds).shape == (0, 1)
+    assert not around_each(points, low[:0], low[:0], holds[:0]).any()
 
 
 def without_boxes_across(points, low, high, holds):
     """A twin that halves once and forgets the boxes across the cut."""
-    around = np.zeros((len(points), holds.shape[1]), dtype=np.uint64)
+    around = np.zeros((len(points), words(holds.shape[1])), dtype=np.uint64)
     for side, boxes in (
         (points[:, 0] < 15, high[:, 0] < 15),
         (points[:, 0] >= 15, low[:, 0] >= 15),
     ):
-        around[side] = held_around(points[side], low[boxes], high[boxes], holds[boxes])
+        around[side] = around_each(points[side], low[boxes], high[boxes], holds[boxes])
     return around
 
 
@@ -250,7 +262,7 @@ def around_some(points, low, high, holds):
     """A twin that takes a box that reaches among the points for one around all of them."""
     least, most = points.min(axis=0), points.max(axis=0)
     whole = ((low <= most) & (high >= least)).all(axis=1)
-    return held_around(points, low, high, holds) | np.bitwise_or.reduce(holds[whole])
+    return around_each(points, low, high, holds) | np.bitwise_or.reduce(packed(holds)[whole])
 
 
 @pytest.mark.parametrize("twin", [without_boxes_across, around_some])

@@ -13,7 +13,7 @@ from naive.guarantees import in_interval
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.views.boxes import candidate_sets, ends_of, unfitting
+from phalanx.guarantees.views.boxes import candidate_sets, ends_of, set_of_each, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -63,8 +63,8 @@ def test_boxes_of_every_type(rows, widened):
         min_width={"pay": 2.0, "town": 2, "born": 30} if widened else None,
     )
     values = Groups.of(form).values.to_list()
-    distinct, whose = candidate_sets(microdata, form, np.arange(len(values)), len(values))
-    sets = distinct[whose]
+    q = len(values)
+    sets = set_of_each(*candidate_sets(microdata, form, np.arange(q), q), q)
     published = form.table.rows(named=True)
 
     def place(name, value):

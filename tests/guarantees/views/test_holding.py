@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.arrays import full, sets_of
+from phalanx.arrays import sets_of
 from phalanx.guarantees.views.box_search import held_around
 from phalanx.guarantees.views.holding import AsNumbers, AsSets, holding
 from support import work
@@ -14,12 +14,15 @@ from support import work
 BOXES = st.lists(st.sets(st.integers(0, 199), max_size=5), min_size=1, max_size=6)
 
 
-def sets(boxes, q=200):
-    """What boxes hold, as words."""
+def cells(boxes, q=200):
+    """Which box holds which number, of how many boxes, and below which numbers are."""
     owner = np.repeat(np.arange(len(boxes)), [len(box) for box in boxes])
-    return sets_of(
-        owner, np.array([v for box in boxes for v in box], dtype=np.int64), len(boxes), q
-    )
+    return owner, np.array([v for box in boxes for v in box], dtype=np.int64), len(boxes), q
+
+
+def sets(boxes):
+    """What boxes hold, as words."""
+    return sets_of(*cells(boxes))
 
 
 def differences(boxes, first, rest, numbers):
@@ -42,7 +45,7 @@ def test_sets_and_numbers_say_the_same(boxes, data):
     """Whatever boxes hold, none of them too, and whichever of them are looked at."""
     places = st.lists(st.sampled_from(range(len(boxes))), max_size=4)
     first, rest = data.draw(places), data.draw(places)
-    for form in (AsSets(sets(boxes)), AsNumbers.of(sets(boxes), 5), holding(sets(boxes))):
+    for form in (AsSets(sets(boxes)), AsNumbers.of(*cells(boxes)), holding(*cells(boxes))):
         assert not any(differences(boxes, first, np.array(rest, dtype=np.int64), form))
 
 
@@ -67,8 +70,8 @@ def test_broken_twins_are_seen(twin):
     boxes = [{0, 64}, {64}, set()]
     cases = [([0], np.array([1])), ([], np.array([2]))]
     for first, rest in cases:
-        assert not any(differences(boxes, first, rest, AsNumbers.of(sets(boxes), 2)))
-    assert any(d for case in cases for d in differences(boxes, *case, twin.of(sets(boxes), 2)))
+        assert not any(differences(boxes, first, rest, AsNumbers.of(*cells(boxes))))
+    assert any(d for case in cases for d in differences(boxes, *case, twin.of(*cells(boxes))))
 
 
 def test_few_of_many_values_take_no_room_for_all():
@@ -77,7 +80,13 @@ def test_few_of_many_values_take_no_room_for_all():
     """
     points, low = np.arange(200)[:, None], np.zeros((2000, 1), dtype=np.int64)
     low[:, 0] = np.arange(2000) % 100
-    holds = sets_of(np.arange(2000), np.arange(2000), 2000, 2000)
-    high = low + 100
-    assert work.memory(lambda: held_around(points, low, high, holds)) < 8_000_000
-    assert (held_around(points[:0], low, high, holds) == full(2000)).all()
+    each = np.arange(2000)
+
+    def around(holds):
+        return [sets for _, sets in held_around(points, low, low + 100, holds)]
+
+    assert work.memory(lambda: around(holding(each, each, 2000, 2000))) < 8_000_000
+    by_sets = around(AsSets(sets_of(each, each, 2000, 2000)))
+    assert np.array_equal(
+        np.concatenate(around(holding(each, each, 2000, 2000))), np.concatenate(by_sets)
+    )

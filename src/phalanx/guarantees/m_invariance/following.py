@@ -42,8 +42,10 @@ class Following:
         self.candidates = Candidates(self.signatures, consecutive=consecutive, records=records)
         self._promise = MUniqueness(m)
 
-    def add(self, release: Release, *, hosted: bool = True) -> None:
-        """The next release; ``hosted``: also who stood under which signature."""
+    def add(self, release: Release, *, last: bool, hosted: bool = True) -> None:
+        """The next release, which may be the ``last``; ``hosted``: also who stood under which
+        signature.
+        """
         evidence, number = self.evidence, release.number
         microdata, mapping = evidence.microdata.get(number), evidence.groups.get(number)
         self.series.append(release)
@@ -60,7 +62,7 @@ class Following:
                 self.persons.add(hosts_of(release, evidence, self.signatures, records=False))
         if has_persons(microdata):
             self.in_boxes.append(release)
-            self.candidates.add(release, evidence)
+            self.candidates.add(release, evidence, last=last)
 
     def hosts(self, release: Release) -> pl.DataFrame:
         """Those whom the promise is about in a release, as ``hosts_of`` has them."""

@@ -119,7 +119,7 @@ class MInvariance:
         so_far = self._follow(series, evidence)
         remembered = not self.consecutive and by_memory
         for each in series:
-            so_far.add(each, hosted=not remembered)
+            so_far.add(each, last=each is series[-1], hosted=not remembered)
         if evidence.state is None or not remembered:
             return self._verdicts(so_far)
         before, after = map(Remembered.of_tables, evidence.state)
@@ -143,7 +143,7 @@ class MInvariance:
             return
         so_far = self._follow(releases, evidence)
         for release in releases:
-            so_far.add(release)
+            so_far.add(release, last=release is releases[-1])
             yield self._verdicts(so_far)
 
     def parameters(self) -> dict[str, Any]:

@@ -121,13 +121,14 @@ def _moved_next(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def moved_cases(
     moved: pl.DataFrame, hosted: Sequence[pl.DataFrame], given: Sequence[Release]
 ) -> pl.DataFrame:
-    """The groups of the first few who moved, as published: case, release, group, signature; nothing
-    says who they are.
+    """The groups of the first few who moved, by their keys, as published: case, release, group,
+    signature; nothing says who they are.
     """
-    few = moved.head(5).with_row_index("case", offset=1)
+    who = whom(moved)
+    few = moved.sort(who).head(5).with_row_index("case", offset=1)
     rows = []
     for hosts, release in zip(hosted, given, strict=True):
-        stood = few.join(hosts, on=whom(hosts), how="inner")
+        stood = few.join(hosts, on=who, how="inner", nulls_equal=True)
         groups = Groups.of(release)
         where, _ = place(groups, stood["group"])
         for case, group, at in zip(

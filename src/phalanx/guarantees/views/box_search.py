@@ -3,12 +3,13 @@
 until few boxes are left, which are compared one by one.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from phalanx.arrays import Bools, Ints, Sets
-from phalanx.guarantees.views.holding import holding
+from phalanx.guarantees.views.holding import Holding
 
 _COMPARED: Final = 1 << 18
 """Comparisons that are not worth halving the space for, and held at once."""
@@ -51,20 +52,23 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
     return box
 
 
-def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
-    """What the boxes around each point hold together, n sets.
+def held_around(points: Ints, low: Ints, high: Ints, holds: Holding) -> Iterator[tuple[Ints, Sets]]:
+    """What the boxes around each point hold together: which points, and a set for each of them, some
+    after the other, until all were there.
 
-    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`; ``holds``: the set of what
-    each box holds. Points are halved; a box around all of some is looked at once for them, and one
+    ``points`` (n, d); ``low`` and ``high`` (b, d) as for :func:`box_of`; ``holds``: what each box
+    holds. Points are halved; a box around all of some is looked at once for them, and one
     that holds no more than such boxes do is not looked at again.
 
-    >>> holds = np.array([[1], [2]], dtype=np.uint64)
-    >>> held_around(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]), holds).tolist()
-    [[3], [1]]
+    >>> from phalanx.guarantees.views.holding import holding
+    >>> holds = holding(np.array([0, 1]), np.array([0, 1]), 2, 2)
+    >>> point, sets = next(
+    ...     held_around(np.array([[1], [5]]), np.array([[0], [0]]), np.array([[9], [2]]), holds)
+    ... )
+    >>> point.tolist(), sets.tolist()
+    ([0, 1], [[3], [1]])
     """
-    around = np.zeros((len(points), holds.shape[1]), dtype=np.uint64)
-    they = holding(holds)
-    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), they.nothing)]
+    waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)), holds.nothing)]
     while waiting:
         some, boxes, held = waiting.pop()
         if not len(some):
@@ -72,19 +76,18 @@ def held_around(points: Ints, low: Ints, high: Ints, holds: Sets) -> Sets:
         here, first, last = points[some], low[boxes], high[boxes]
         least, most = here.min(axis=0), here.max(axis=0)
         whole = ((first <= least) & (last >= most)).all(axis=1)
-        held = they.added(held, boxes[whole])
+        held = holds.added(held, boxes[whole])
         boxes = boxes[~whole & ((first <= most) & (last >= least)).all(axis=1)]
-        boxes = boxes[they.hold_more(boxes, held)]
+        boxes = boxes[holds.hold_more(boxes, held)]
         if len(some) * len(boxes) > _COMPARED:
             below = _halved(here, low[boxes], high[boxes])
             waiting += [(some[below], boxes, held), (some[~below], boxes, held)]
             continue
-        step = max(1, _HELD // max(len(boxes) * they.most, holds.shape[1]))
+        step = max(1, _HELD // max(len(boxes) * holds.most, holds.words, 1))
         for start in range(0, len(some), step):
             part = some[start : start + step]
             point, box = np.nonzero(_inside(points[part], low[boxes], high[boxes]))
-            around[part] = they.around(held, len(part), point, boxes[box])
-    return around
+            yield part, holds.around(held, len(part), point, boxes[box])
 
 
 def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:

@@ -3,19 +3,20 @@
 leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Bools, Ints, Sets, sets_of
+from phalanx.arrays import Bools, Ints, Sets, words
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.views.box_search import held_around
 from phalanx.guarantees.views.groups import Groups, a_row_of_each
+from phalanx.guarantees.views.holding import holding
 from phalanx.release.forms.generalized import GROUP, Generalized
 
 _NOWHERE: Final = np.iinfo(np.int64).max
@@ -23,9 +24,10 @@ _NOWHERE: Final = np.iinfo(np.int64).max
 
 def candidate_sets(
     microdata: Microdata, form: Generalized, number: Ints, q: int
-) -> tuple[Sets, Ints]:
+) -> tuple[Iterator[tuple[Ints, Sets]], Ints]:
     """The sensitive values of all groups whose box contains some quasi-identifiers, a set of numbers
-    below ``q`` for each that occur; and which of the sets is that of each row, shape (n,).
+    below ``q`` for each that occur, some after the other: which, and their sets; and which of them
+    are those of each row, shape (n,).
 
     ``number``: that of each of ``Groups.of(form).values``.
 
@@ -33,11 +35,19 @@ def candidate_sets(
     contains nothing else.
     """
     groups = Groups.of(form)
-    holds = sets_of(groups.cell_group, number[groups.cell_value], len(groups), q)
+    holds = holding(groups.cell_group, number[groups.cell_value], len(groups), q)
     low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
     distinct, whose = np.unique(codes, axis=0, return_inverse=True)
     return held_around(distinct.astype(np.int64), low, high, holds), whose.ravel()
+
+
+def set_of_each(pieces: Iterable[tuple[Ints, Sets]], whose: Ints, q: int) -> Sets:
+    """The candidate set of each row, of what :func:`candidate_sets` gives, shape (n, words)."""
+    sets = np.zeros((int(whose.max(initial=-1)) + 1, words(q)), dtype=np.uint64)
+    for some, theirs in pieces:
+        sets[some] = theirs
+    return sets[whose]
 
 
 class Ends(NamedTuple):

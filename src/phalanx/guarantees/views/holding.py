@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.arrays import Bools, Ints, Sets, sizes
+from phalanx.arrays import Bools, Ints, Sets, sets_of, words
 
 Held = npt.NDArray[Any]
 """A set as the boxes' own are laid: its words, or a truth value for each number."""
@@ -16,6 +16,10 @@ _BITS: Final = 64
 
 class Holding(Protocol):
     """What each of b boxes holds."""
+
+    @property
+    def words(self) -> int:
+        """So many a set takes."""
 
     @property
     def most(self) -> int:
@@ -37,10 +41,14 @@ class Holding(Protocol):
         """
 
 
-def holding(holds: Sets) -> Holding:
-    """What boxes hold, in whichever way less is looked at."""
-    most = int(sizes(holds).max(initial=0))
-    return AsNumbers.of(holds, most) if most < holds.shape[1] else AsSets(holds)
+def holding(box: Ints, number: Ints, boxes: int, q: int) -> Holding:
+    """What so many boxes hold of the numbers below ``q``, in whichever way less is looked at; ``box``
+    and ``number`` (e,): which holds which, each once.
+    """
+    most = int(np.bincount(box, minlength=1).max())
+    if most >= words(q):
+        return AsSets(sets_of(box, number, boxes, q))
+    return AsNumbers.of(box, number, boxes, q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +58,12 @@ class AsSets:
     sets: Sets
 
     @property
-    def most(self) -> int:
+    def words(self) -> int:
         return int(self.sets.shape[1])
+
+    @property
+    def most(self) -> int:
+        return self.words
 
     @property
     def nothing(self) -> Held:
@@ -81,16 +93,14 @@ class AsNumbers:
     words: int
 
     @classmethod
-    def of(cls, holds: Sets, most: int) -> "AsNumbers":
-        """The numbers in sets of which none holds more than ``most``."""
-        box, word = np.nonzero(holds)
-        octets = holds[box, word].astype("<u8").view(np.uint8).reshape(-1, 8)
-        entry, bit = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
-        owner, number = box[entry], word[entry] * _BITS + bit
-        first = np.searchsorted(owner, np.arange(len(holds)))
-        numbers = np.full((len(holds), most), holds.shape[1] * _BITS, dtype=np.int64)
-        numbers[owner, np.arange(len(owner)) - first[owner]] = number
-        return cls(numbers, holds.shape[1])
+    def of(cls, box: Ints, number: Ints, boxes: int, q: int) -> "AsNumbers":
+        """The numbers that each box holds, as :func:`holding` is given them."""
+        order = np.argsort(box, kind="stable")
+        owner, first = box[order], np.searchsorted(box[order], np.arange(boxes))
+        most = int(np.bincount(box, minlength=1).max())
+        numbers = np.full((boxes, most), words(q) * _BITS, dtype=np.int64)
+        numbers[owner, np.arange(len(owner)) - first[owner]] = number[order]
+        return cls(numbers, words(q))
 
     @property
     def most(self) -> int:
