@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints, Sets, sets_of, words
+from phalanx.arrays import Bools, Ints, Sets, different, places_in, sets_of, words
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.views.boxes import candidate_sets, set_of_each
 from phalanx.guarantees.views.groups import Groups
@@ -54,11 +54,13 @@ class Values:
             numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
         )["place"].to_numpy()
 
-    def of_groups(self, form: Generalized) -> tuple[pl.Series, Sets]:
-        """The groups' ids, and the values that each group holds."""
+    def of_groups(self, form: Generalized, places: Ints) -> Sets:
+        """The values that the groups at these places hold, shape (n, words)."""
         groups = Groups.of(form)
-        place = self._published(groups)[groups.cell_value]
-        return groups.ids, sets_of(groups.cell_group, place, len(groups), len(self.domain))
+        wanted, of = different(places)
+        at = places_in(groups.cell_group, wanted)
+        number = self._published(groups)[groups.cell_value[at >= 0]]
+        return sets_of(at[at >= 0], number, len(wanted), len(self.domain))[of]
 
     def of_boxes(self, form: Generalized, microdata: Microdata) -> Sets:
         """For every row of the original table, the values of all groups whose box contains it: the

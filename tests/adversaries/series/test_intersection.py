@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intersection adversary concludes what Lemma 1 says, for every person."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -108,14 +109,19 @@ def as_published(releases, values):
     return shown, Evidence(groups=groups, microdata=microdata)
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 24])
 @pytest.mark.parametrize("view", ["box", "person"])
 @given(case=series())
-@settings(deadline=None)
-def test_every_person_has_the_twins_candidates(view, case):
-    """Candidates left, persons exposed, success and baseline are those of the slow twin."""
+@settings(deadline=None, max_examples=50)
+def test_every_person_has_the_twins_candidates(view, at_once, case):
+    """Candidates left, persons exposed, success and baseline are those of the slow twin, however
+    few persons are looked at at once.
+    """
     releases, values = case
 
-    found = Intersection(view=view).attack(*as_published(releases, values))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(intersection, "_AT_ONCE", at_once)
+        found = Intersection(view=view).attack(*as_published(releases, values))
 
     left = naive.intersection(releases, view)
     sizes = dict(found.per_person.select("person", "candidates").iter_rows())
@@ -288,7 +294,12 @@ def test_pruning_exposes_the_same_persons(case):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(intersection, "AFFORDABLE", 0)
         pruned = Intersection(view="box").attack(shown, evidence)
+        patched.setattr(intersection, "_AT_ONCE", 1)
+        one_by_one = Intersection(view="box").attack(shown, evidence)
 
+    assert one_by_one.per_person.sort("person").equals(pruned.per_person.sort("person"))
+    assert one_by_one.success == pytest.approx(pruned.success)
+    assert one_by_one.note == pruned.note
     columns = ["person", "exposed"]
     assert (
         pruned.per_person.select(columns)
@@ -441,3 +452,20 @@ def test_it_looks_at_intervals_only():
         ),
     ):
         Intersection().attack([Shown(1, bucketized)], Evidence())
+
+
+def test_a_person_of_the_mapping_alone_is_looked_at_too():
+    """Somebody whom the mapping names, and the original table does not, counts by group also where
+    persons are looked at one by one.
+    """
+    box = [(1, 2), ("x", "y")]
+    persons = {"ann": ((1, "x"), 1), "bob": ((2, "y"), 1)}
+    shown, evidence = as_published([(persons, {1: (box, ["u", "v"])})], {"ann": "u", "bob": "v"})
+    table = evidence.microdata[1]
+    without = replace(evidence, microdata={1: table.take(np.array([0]))})
+    by_default = Intersection(view="person").attack(shown, without)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(intersection, "_AT_ONCE", 1)
+        one_by_one = Intersection(view="person").attack(shown, without)
+    assert by_default.persons == one_by_one.persons == 2
+    assert one_by_one.per_person.sort("person").equals(by_default.per_person.sort("person"))

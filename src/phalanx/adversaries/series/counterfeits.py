@@ -268,10 +268,12 @@ class _View:
         seen: Bools,
     ) -> "_View":
         """``seen``: the persons whom the method knows from before."""
-        groups, (ids, sets) = Groups.of(release.generalized), values.of_groups(release.generalized)
+        groups = Groups.of(release.generalized)
+        ids, each = groups.ids, np.arange(len(groups), dtype=np.int64)
+        sets = values.of_groups(release.generalized, each)
         microdata = evidence.microdata[release.number]
         true_values = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
-        at = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)})
+        at = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": each})
         rows = (
             _published(evidence.groups[release.number])
             .with_columns(pl.col(GROUP).cast(pl.Int64))

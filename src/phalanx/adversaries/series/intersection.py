@@ -15,6 +15,7 @@ from phalanx.adversaries.candidates import Values, hold
 from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
+from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP, Generalized
@@ -38,6 +39,10 @@ with one candidate by group (some seconds of a core).
 """
 
 
+_AT_ONCE: Final = 1 << 24
+"""So many words of persons' sets are looked at at once."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Seen:
     """Whom one release shows, and what it leaves possible for each: ``sets[i]`` for
@@ -46,6 +51,21 @@ class _Seen:
 
     persons: pl.Series
     sets: Sets
+
+
+@dataclass(frozen=True, eq=False)
+class _Concluded:
+    """What is left of some persons, shape (n,) each: how many values, whether their own is among
+    them, and its number, -1 where no table tells; and how many persons changed their value, or were
+    compared with every box.
+    """
+
+    persons: pl.Series
+    size: Ints
+    right: Bools
+    true: Ints
+    changed: int
+    suspects: int
 
 
 @dataclass(frozen=True)
@@ -113,36 +133,55 @@ class Intersection:
                 "a release has no sensitive attribute, so there is nothing to expose."
             )
         values = _values(series, evidence)
+        pruned = self.view == "box" and not _is_affordable(series, evidence)
+        concluded = [
+            self._of(series, values, evidence, among, pruned=pruned)
+            for among in _some_at_a_time(series, values, evidence)
+        ]
         notes = []
-        if self.view == "person":
-            seen = [_by_group(r, values, evidence) for r in series]
-            persons, remaining = _intersected(seen, values)
-        elif _is_affordable(series, evidence):
-            seen = [_by_box(r, values, evidence) for r in series]
-            persons, remaining = _intersected(seen, values)
-            if without := [str(r.number) for r in series if r.number not in evidence.groups]:
-                notes.append(
-                    "without a ledger, each person who fits into some group of release(s)"
-                    f" {', '.join(without)} is taken for published there"
-                )
-        else:
-            seen = [_by_group(r, values, evidence) for r in series]
-            persons, remaining, suspects = _pruned(series, seen, values, evidence)
+        if pruned:
+            suspects = sum(some.suspects for some in concluded)
             notes.append(
                 "the series is too large to compare all persons with every box: this was done for"
                 f" the {suspects} person(s) with one candidate by group, which finds each person"
                 " who is exposed; the others' candidates are those of their groups, a part of"
                 " those by box, so the success is at most the one given"
             )
-        true, changed = _true_values(series, seen, persons, values, evidence)
-        return self._conclude(persons, remaining, true, changed, notes)
+        elif self.view == "box" and (
+            without := [str(r.number) for r in series if r.number not in evidence.groups]
+        ):
+            notes.append(
+                "without a ledger, each person who fits into some group of release(s)"
+                f" {', '.join(without)} is taken for published there"
+            )
+        return self._conclude(concluded, notes)
 
-    def _conclude(
-        self, persons: pl.Series, left: Sets, true: Ints, changed: int, notes: list[str]
-    ) -> Attack:
-        size, right, has_value = sizes(left), hold(left, true), true >= 0
+    def _of(
+        self,
+        series: Sequence[Release],
+        values: Values,
+        evidence: Evidence,
+        among: pl.Series | None,
+        *,
+        pruned: bool,
+    ) -> _Concluded:
+        """What is left of the persons ``among`` those seen, of all of them where there is none."""
+        look = _by_group if self.view == "person" or pruned else _by_box
+        seen = [look(r, values, evidence, among) for r in series]
+        persons, left = _intersected(seen, values)
+        suspects = _prune(persons, left, series, values, evidence) if pruned else 0
+        true, changed = _true_values(series, seen, persons, values, evidence)
+        return _Concluded(persons, sizes(left), hold(left, true), true, changed, suspects)
+
+    def _conclude(self, concluded: Sequence[_Concluded], notes: list[str]) -> Attack:
+        persons = pl.concat([some.persons for some in concluded])
+        size, right, true = (
+            np.concatenate([getattr(some, name) for some in concluded])
+            for name in ("size", "right", "true")
+        )
+        has_value = true >= 0
         exposed: Bools = (size == 1) & (right | ~has_value)
-        if changed:
+        if changed := sum(some.changed for some in concluded):
             notes.append(
                 f"{changed} person(s) changed the sensitive value between releases, which the lemma"
                 " does not speak about"
@@ -187,15 +226,17 @@ def _values(series: Sequence[Release], evidence: Evidence) -> Values:
     )
 
 
-def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
-    """The worst case: each person's own group."""
+def _by_group(
+    release: Release, values: Values, evidence: Evidence, among: pl.Series | None = None
+) -> _Seen:
+    """The worst case: each person's own group; of all persons, or of some of them."""
     mapping = evidence.groups.get(release.number)
     if mapping is None:
         raise ReleaseError(
             f"release {release.number} has no person-to-group mapping, without which the worst case"
             " is unknown; name its ledger."
         )
-    ids, sets = values.of_groups(release.generalized)
+    ids = Groups.of(release.generalized).ids
     numbered = pl.DataFrame(
         {GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)}
     )
@@ -209,7 +250,11 @@ def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
             f"the person-to-group mapping does not fit the files of release {release.number}; use"
             " the ledger that it was published with."
         )
-    return _Seen(hosted["person"], sets[hosted["place"].to_numpy()])
+    if among is not None:
+        mine = among.to_frame("person")
+        hosted = hosted.join(mine, on="person", how="semi", maintain_order="left")
+    place = hosted["place"].to_numpy().astype(np.int64)
+    return _Seen(hosted["person"], values.of_groups(release.generalized, place))
 
 
 def _by_box(
@@ -270,14 +315,17 @@ def _placed(seen: Sequence[_Seen], persons: pl.Series) -> Iterator[tuple[Ints, S
         )
 
 
-def _pruned(
-    series: Sequence[Release], seen: Sequence[_Seen], values: Values, evidence: Evidence
-) -> tuple[pl.Series, Sets, int]:
-    """By group for each person, and by box for those with at most one candidate by group: the sets
-    by box contain those by group.
+def _prune(
+    persons: pl.Series,
+    left: Sets,
+    series: Sequence[Release],
+    values: Values,
+    evidence: Evidence,
+) -> int:
+    """What is ``left`` by group, by box for those with at most one candidate, whose number is given:
+    the sets by box contain those by group.
     """
-    persons, remaining = _intersected(seen, values)
-    few = np.flatnonzero(sizes(remaining) <= 1)
+    few = np.flatnonzero(sizes(left) <= 1)
     suspects = persons.gather(few)
     who, by_box = _intersected([_by_box(r, values, evidence, suspects) for r in series], values)
     place = (
@@ -290,8 +338,37 @@ def _pruned(
         )["row"]
         .to_numpy()
     )
-    remaining[place] = by_box
-    return persons, remaining, len(few)
+    left[place] = by_box
+    return len(few)
+
+
+def _some_at_a_time(
+    series: Sequence[Release], values: Values, evidence: Evidence
+) -> Iterator[pl.Series | None]:
+    """All persons, some at a time, of whom those who are alike come together; None for all of them,
+    where their sets are few words.
+    """
+    step = max(1, _AT_ONCE // max(1, values.words * len(series)))
+    everyone = [persons for release in series for persons in _of_release(release, evidence)]
+    if sum(map(len, everyone)) <= step:
+        yield None
+        return
+    persons = pl.concat(everyone).unique(maintain_order=True)
+    for start in range(0, len(persons), step):
+        yield persons[start : start + step]
+
+
+def _of_release(release: Release, evidence: Evidence) -> Iterator[pl.Series]:
+    """The persons of the original table, by their quasi-identifiers, and those whom a mapping
+    names.
+    """
+    microdata = evidence.microdata.get(release.number)
+    mapping = evidence.groups.get(release.number)
+    if microdata is not None and microdata.persons is not None:
+        codes = [microdata.columns[a.name].codes for a in release.form.attribute("quasi")]
+        yield microdata.persons.alias("person").gather(np.lexsort(codes[::-1]))
+    if mapping is not None:
+        yield mapping["person"].alias("person")
 
 
 def _true_values(
