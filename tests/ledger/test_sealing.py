@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -36,6 +37,18 @@ def test_places_are_unambiguous() -> None:
         assert unseal(KEY, sealed, *place) is None
     assert unseal(bytes(32), sealed, "a|1", 2, "b") is None
     assert unseal(KEY, sealed[:5], "a|1", 2, "b") is None
+
+
+def test_sealing_is_as_it_ever_was() -> None:
+    """Twelve bytes of nonce, what AES-256-GCM makes of the content, and a tag of sixteen; the place
+    as JSON beside it, so that a later version opens what an earlier one sealed.
+    """
+    nonce, place = bytes(range(12)), b'["s/\\u00e9", 2, "memory/t"]'
+    earlier = nonce + AESGCM(KEY).encrypt(nonce, b"x", place)
+    assert unseal(KEY, earlier, "s/é", 2, "memory/t") == b"x"
+    sealed = seal(KEY, b"x", "s/é", 2, "memory/t")
+    assert AESGCM(KEY).decrypt(sealed[:12], sealed[12:], place) == b"x"
+    assert len(sealed) == 12 + 1 + 16
 
 
 def test_sealing_twice_differs() -> None:
