@@ -186,9 +186,12 @@ def test_a_full_disk_leaves_no_half_key(
     """A key that could not be written leaves nothing behind, and the ledger begins when there is
     room.
     """
+    real = os.fsync
 
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def full(handle: int) -> None:
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle)
 
     key_file.parent.mkdir(parents=True, exist_ok=True)
     with monkeypatch.context() as patched:
@@ -220,6 +223,22 @@ def test_the_name_of_a_key_survives_a_power_failure(
     monkeypatch.setattr(os, "fsync", looking)
     Keyring.create(folder / "ledger.key")
     assert flushed == [(".", False), ("keys", True)]
+
+
+def test_another_process_made_the_folder_of_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the making; it is used as it is, and the key comes to stand in it."""
+    real = Path.mkdir
+
+    def late(self: Path, *how: Any, **more: Any) -> None:
+        real(self)
+        real(self, *how, **more)
+
+    file = tmp_path / "keys" / "ledger.key"
+    monkeypatch.setattr(Path, "mkdir", late)
+    Keyring.create(file)
+    assert len(bytes.fromhex(file.read_text())) == 32
 
 
 def test_another_process_was_faster(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
