@@ -3,6 +3,8 @@
 since; a mark that is behind is made good.
 """
 
+import fcntl
+import hashlib
 import json
 import os
 import stat
@@ -113,8 +115,8 @@ def test_an_old_copy_is_refused_by_every_door(ledger: Ledger, door: str) -> None
         DOORS[door](ledger)
     for said in (
         "it has 2 releases, its mark",
-        "release 3 of 2026-03-31, digest 333333333333",
-        "release 4 of 2026-04-30, digest 444444444444",
+        "release 3 of 2026-03-31, digest 333333333333; ",
+        "release 4 of 2026-04-30, digest 444444444444)",
         "series reconcile",
     ):
         assert said in str(told.value)
@@ -335,6 +337,47 @@ def test_a_damaged_mark(ledger: Ledger, how: str) -> None:
     assert file.read_bytes() == spoiled
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"format": "phalanx-mark-2", "series": {}},
+        {"format": "phalanx-mark-1"},
+        {"format": "phalanx-mark-1", "series": {"s": {"moves": 0, "releases": ["2026-01-31"]}}},
+        {"format": "phalanx-mark-1", "series": {"s": {"moves": "none", "releases": []}}},
+        [],
+    ],
+)
+def test_a_whole_mark_of_another_make(tmp_path: Path, said: object) -> None:
+    """A file whose sum is right, and which is of another version or says something else than a mark,
+    is no mark; only who says so makes it anew.
+    """
+    text = json.dumps(said)
+    mark = Mark(tmp_path / "x.mark")
+    content = f"{text}\n{hashlib.sha256(text.encode()).hexdigest()}\n"
+    mark.file.write_text(content)
+    for use in (mark.read, lambda: mark.advance("s", Marked()), lambda: mark.begin("s")):
+        with pytest.raises(LedgerError, match="is damaged; put a copy of it back, or make it anew"):
+            use()
+    assert mark.file.read_text() == content
+    mark.advance("s", Marked(moves=1), damaged=True)
+    assert mark.read() == {"s": Marked(moves=1)}
+
+
+def test_a_mark_that_cannot_be_read(ledger: Ledger) -> None:
+    """A folder in its place is not taken for no mark, and the reason is given."""
+    put(ledger, 1)
+    file = mark_of(ledger).file
+    file.unlink()
+    file.mkdir()
+    for use in (lambda: put(ledger, 2), lambda: ledger.releases("visits")):
+        with pytest.raises(
+            LedgerError, match=r"the mark .* cannot be read \(Is a directory\); give it back to its"
+        ):
+            use()
+    file.rmdir()
+    assert len(ledger.releases("visits")) == 1
+
+
 def test_a_mark_that_cannot_be_written(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is seen before, nothing is recorded; where it fails after the commit, it is said
     that the release is recorded, and the next one makes it good.
@@ -421,6 +464,34 @@ def test_a_mark_only_grows(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["x.mark"]
 
 
+@pytest.mark.parametrize("how", ["renamed", "removed"])
+def test_another_process_was_faster_with_the_mark(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the file that both had opened beside became the mark, or was taken away, before this one
+    had the lock, it begins again, and what both say stands.
+    """
+    mark, real = Mark(tmp_path / "x.mark"), fcntl.flock
+    one = Marked(releases=[("d", "1")])
+
+    def late(*lock: Any) -> None:
+        real(*lock)
+        monkeypatch.setattr(fcntl, "flock", real)
+        beside = tmp_path / "x.mark.new"
+        if how == "removed":
+            beside.unlink()
+        else:
+            beside.replace(mark.file)
+            mark.file.write_bytes(other.file.read_bytes())
+
+    other = Mark(tmp_path / "other.mark")
+    other.advance("t", one)
+    monkeypatch.setattr(fcntl, "flock", late)
+    mark.advance("s", one)
+    assert mark.read().keys() == ({"s", "t"} if how == "renamed" else {"s"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.mark", "x.mark"]
+
+
 @pytest.mark.parametrize("backend", ["postgresql"])
 def test_two_stewards(
     url: str, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -478,3 +549,19 @@ def test_a_move_is_not_undone_by_an_old_copy(ledger: Ledger, tmp_path: Path) -> 
     put_back(ledger, copy)
     with pytest.raises(LedgerError, match="older than what was published"):
         ledger.releases("visits")
+
+
+def test_a_file_of_no_more_than_is_known_makes_nothing_good(ledger: Ledger, tmp_path: Path) -> None:
+    """A ledger that lost a release takes the series from a file that still has it, and from no other."""
+    put(ledger, 1)
+    put(ledger, 2)
+    copy = copy_of(ledger)
+    ledger.export_series("visits", tmp_path / "two.series", copy=True)
+    put(ledger, 3)
+    ledger.export_series("visits", tmp_path / "three.series", copy=True)
+    put_back(ledger, copy)
+    with pytest.raises(LedgerError, match="has a series 'visits' already; nothing was imported"):
+        ledger.import_series(tmp_path / "two.series")
+    assert copy_of(ledger) == copy
+    ledger.import_series(tmp_path / "three.series")
+    assert [e.number for e in ledger.releases("visits", marked=True)] == [1, 2, 3]

@@ -5,7 +5,7 @@ import pytest
 
 from ledger.test_rotation import put
 from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger
+from phalanx.ledger import Ledger, ReleaseEntry
 
 
 def test_what_was_there_is_read_also_later(ledger: Ledger) -> None:
@@ -38,3 +38,20 @@ def test_a_changed_segment_is_damage(ledger: Ledger, name: str) -> None:
     with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1"):
         reads.pop(name)()
     assert all(read() is not None for read in reads.values())
+
+
+def test_only_the_last_release_carries(ledger: Ledger) -> None:
+    """What a release before the last one carried is not taken for the state of the series, also
+    where it is still there, as after a release that was entered from its folder; and of which
+    releases the groups are known is told apart.
+    """
+    put(ledger, 1)
+    recall = ledger.recall("visits")
+    assert (list(recall.state()), recall.mapped()) == (["c"], [1])
+    entered = ReleaseEntry(number=2, folder="f2", staging="", digest="2" * 64, summary={})
+    ledger.reconcile("visits", [(entered, {})], forgotten=False)
+    assert (ledger.state("visits"), ledger.recall("visits").mapped()) == ({}, [1])
+    assert ledger._store.run("SELECT number FROM segments WHERE name = 'carried/c'") == [(1,)]
+    put(ledger, 3)
+    assert ledger.state("visits")["c"]["number"].unique().to_list() == [3]
+    assert ledger.recall("visits").mapped() == [1, 3]
