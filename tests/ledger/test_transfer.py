@@ -3,10 +3,13 @@
 exported.
 """
 
+import errno
 import hmac
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO, Self
 
 import polars as pl
 import pytest
@@ -15,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger
 from phalanx.ledger.sealing import pack
+from phalanx.ledger.transfer import Outgoing
 
 KEY = bytes(range(32))
 
@@ -88,3 +92,59 @@ def test_a_promise_that_no_ledger_writes(ledger: Ledger, tmp_path: Path, promise
     with pytest.raises(LedgerError, match="is not a series that this version of Phalanx exported"):
         ledger.import_series(tmp_path / "visits.series")
     assert ledger.series() == []
+
+
+class Failing:
+    """An opened file that fails at its n-th reading."""
+
+    def __init__(self, opened: BinaryIO, last: int) -> None:
+        self.opened, self.left = opened, last
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.opened.close()
+
+    def read(self, number: int) -> bytes:
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return self.opened.read(number)
+
+
+def test_a_file_that_fails_while_it_is_read(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At whichever reading, of the format, the check, a record or the end, it is one sentence, and
+    nothing is taken in; with a whole reading more, all of it is.
+    """
+    file, real, readings = tmp_path / "visits.series", Path.open, 2 + 2 * 3 + 1
+    exported(file, contents("{}"), *TABLES)
+    for last in range(readings):
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                Path, "open", lambda path, mode, last=last: Failing(real(path, mode), last)
+            )
+            with pytest.raises(
+                LedgerError, match=r"series cannot be read \(Input/output error\); nothing was"
+            ):
+                ledger.import_series(file)
+        assert ledger.series() == []
+    monkeypatch.setattr(Path, "open", lambda path, mode: Failing(real(path, mode), readings))
+    ledger.import_series(file)
+    assert [s.name for s in ledger.series()] == ["visits"]
+
+
+def test_a_file_that_is_gone_when_an_export_fails(tmp_path: Path) -> None:
+    """What failed is said, and not that there is nothing to remove."""
+    file = tmp_path / "visits.series"
+
+    def export() -> None:
+        with Outgoing.to(file):
+            file.unlink()
+            raise LedgerError("the series cannot be read.")
+
+    with pytest.raises(LedgerError, match=r"^the series cannot be read\.$"):
+        export()
+    assert list(tmp_path.iterdir()) == []

@@ -176,14 +176,14 @@ class Incoming:
                 " wrote."
             ) from None
         with opened:
-            if opened.read(len(_FORMAT)) != _FORMAT:
+            if _bytes_of(file, opened, len(_FORMAT)) != _FORMAT:
                 raise _other_version(file)
             key = read_key(
                 key_file,
                 of=str(file),
                 remedy="have it sent too, and name it with --key where it is not beside the file",
             )
-            if not hmac.compare_digest(opened.read(_CHECK), _check_of(key)):
+            if not hmac.compare_digest(_bytes_of(file, opened, _CHECK), _check_of(key)):
                 raise LedgerError(
                     f"the key file {key_file} does not hold the key of {file}; put the key there"
                     " that was exported with it."
@@ -192,13 +192,8 @@ class Incoming:
 
     def read(self) -> bytes:
         """The next record."""
-        try:
-            length = int.from_bytes(self._opened.read(_LENGTH), "big")
-            sealed = self._opened.read(length) if length <= MOST + _SEALING else b""
-        except OSError as error:
-            raise LedgerError(
-                f"{self._file} cannot be read ({error.strerror}); nothing was imported."
-            ) from None
+        length = int.from_bytes(_bytes_of(self._file, self._opened, _LENGTH), "big")
+        sealed = _bytes_of(self._file, self._opened, length) if length <= MOST + _SEALING else b""
         content = (
             unseal(_sealing_of(self._key), sealed, "record", self._count)
             if len(sealed) == length
@@ -211,7 +206,7 @@ class Incoming:
 
     def end(self) -> None:
         """Make sure that nothing follows the last record."""
-        if self._opened.read(1):
+        if _bytes_of(self._file, self._opened, 1):
             raise self._changed()
 
     def _changed(self) -> LedgerError:
@@ -224,6 +219,16 @@ class Incoming:
 def key_beside(file: Path) -> Path:
     """Where the key of an exported series is, unless the user puts it elsewhere."""
     return file.parent / f"{file.name}.key"  # also of what has no name, which is no such file
+
+
+def _bytes_of(file: Path, opened: BinaryIO, number: int) -> bytes:
+    """The next bytes of a file, so many or as many as there are."""
+    try:
+        return opened.read(number)
+    except OSError as error:
+        raise LedgerError(
+            f"{file} cannot be read ({error.strerror}); nothing was imported."
+        ) from None
 
 
 def _sealing_of(key: bytes) -> bytes:
