@@ -253,6 +253,53 @@ def test_a_change_that_fails_leaves_no_key(ledger: Ledger, key_file: Path) -> No
     assert sorted(key_file.parent.iterdir()) == before
 
 
+def test_a_change_that_fails_when_its_key_is_gone(
+    ledger: Ledger, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What failed is said, and not that there is nothing to remove; the old key opens all."""
+    put(ledger, 1)
+    before = knows(ledger)
+
+    def failing(*_: Any) -> None:
+        key_file.with_name(f"{key_file.name}.next").unlink()
+        raise LedgerError("this failed.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("phalanx.ledger.rotation._renew", failing)
+        with pytest.raises(LedgerError, match=r"^this failed\.$"):
+            ledger.rotate_key()
+    assert knows(ledger) == before
+
+
+def test_a_new_key_that_cannot_get_its_name(
+    url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger has it by then, so that both files are named, by whoever changed it and whoever
+    opens the ledger; once it can be renamed, the next one who opens the ledger does it.
+    """
+    new, real = key_file.with_name(f"{key_file.name}.next"), Path.replace
+
+    def read_only(self: Path, to: Path) -> Path:
+        if to == key_file:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return real(self, to)
+
+    words = rf"{new}, which cannot be renamed to {key_file} \(Read-only file system\); rename it"
+    with Ledger.open(url) as ledger:
+        put(ledger, 1)
+        before, old = knows(ledger), key_file.read_text()
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", read_only)
+            with pytest.raises(LedgerError, match=words):
+                ledger.rotate_key()
+            with pytest.raises(LedgerError, match=words):
+                Ledger.open(url)
+    assert key_file.read_text() == old
+    with Ledger.open(url) as ledger:
+        assert knows(ledger) == before
+    assert key_file.read_text() != old and not new.exists()
+
+
 def test_a_folder_in_which_no_key_can_be_put(
     ledger: Ledger, key_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -299,6 +299,17 @@ def test_the_drivers_words_are_translated(ledger: Ledger, words: str, sentence: 
     assert "MARKER" not in told
 
 
+def test_a_disk_that_fails_at_the_last_moment(ledger: Ledger) -> None:
+    """Whether a commit that it ended was recorded is not known, and is not said to be nothing; of any
+    other statement, and of any other end of a commit, nothing was changed.
+    """
+    failed = dbapi.Error("IO: Failed to step query: disk I/O error", status_code=AdbcStatusCode.IO)
+    assert "so whether this was recorded is not known" in ledger._store.explain(failed, "COMMIT")
+    assert "nothing was changed" in ledger._store.explain(failed, "BEGIN IMMEDIATE")
+    full = dbapi.Error("IO: database or disk is full", status_code=AdbcStatusCode.IO)
+    assert "nothing was changed" in ledger._store.explain(full, "COMMIT")
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [
