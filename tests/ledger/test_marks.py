@@ -545,6 +545,12 @@ def test_a_move_is_not_undone_by_an_old_copy(ledger: Ledger, tmp_path: Path) -> 
         put(ledger, 2)
     put_back(ledger, moved)
     ledger.import_series(tmp_path / "out.series")
+    back = copy_of(ledger)
+    for old in (copy, moved):
+        put_back(ledger, old)
+        with pytest.raises(LedgerError, match="was moved, so it is older than its mark"):
+            ledger.moved("visits")
+    put_back(ledger, back)
     put(ledger, 2)
     put_back(ledger, copy)
     with pytest.raises(LedgerError, match="older than what was published"):
@@ -552,7 +558,9 @@ def test_a_move_is_not_undone_by_an_old_copy(ledger: Ledger, tmp_path: Path) -> 
 
 
 def test_a_file_of_no_more_than_is_known_makes_nothing_good(ledger: Ledger, tmp_path: Path) -> None:
-    """A ledger that lost a release takes the series from a file that still has it, and from no other."""
+    """A ledger that lost a release takes the series from a file that still has it, and from no
+    other.
+    """
     put(ledger, 1)
     put(ledger, 2)
     copy = copy_of(ledger)
@@ -565,3 +573,40 @@ def test_a_file_of_no_more_than_is_known_makes_nothing_good(ledger: Ledger, tmp_
     assert copy_of(ledger) == copy
     ledger.import_series(tmp_path / "three.series")
     assert [e.number for e in ledger.releases("visits", marked=True)] == [1, 2, 3]
+
+
+def test_a_series_of_which_the_name_is_left_comes_back(ledger: Ledger, tmp_path: Path) -> None:
+    """Where every release was removed and the head that counts them stands, a file that has them
+    takes its place.
+    """
+    put(ledger, 1)
+    ledger.export_series("visits", tmp_path / "visits.series", copy=True)
+    without_rules(ledger)
+    for table in TABLES[:2]:
+        ledger._store.run(f"DELETE FROM {table}")
+    with pytest.raises(LedgerError, match="older than what was published"):
+        ledger.releases("visits")
+    ledger.import_series(tmp_path / "visits.series")
+    assert ledger.remembered("visits")["t"]["n"].to_list() == [1]
+    put(ledger, 2)
+
+
+def test_no_steward_leaves_out_what_was_recorded(ledger: Ledger) -> None:
+    """Where the head counts a release that is removed, and no mark does, what is left is not said to
+    be all; with the entry of that release it is.
+    """
+    put(ledger, 1)
+    put(ledger, 2)
+    (_, last) = ledger.releases("visits")
+    without_rules(ledger)
+    for table in TABLES[:2]:
+        ledger._store.run(f"DELETE FROM {table} WHERE number = 2")
+    mark_of(ledger).file.unlink()
+    before = copy_of(ledger)
+    with pytest.raises(
+        LedgerError, match="2 releases of series 'visits' were recorded, and only 1 would be known"
+    ):
+        ledger.reconcile("visits", [], forgotten=False)
+    assert copy_of(ledger) == before and not mark_of(ledger).file.exists()
+    ledger.reconcile("visits", [(last, {})], forgotten=False)
+    assert ledger.releases("visits", marked=True)[1] == last

@@ -42,14 +42,16 @@ def test_a_changed_segment_is_damage(ledger: Ledger, name: str) -> None:
 
 def test_only_the_last_release_carries(ledger: Ledger) -> None:
     """What a release before the last one carried is not taken for the state of the series, also
-    where it is still there, as after a release that was entered from its folder; and of which
-    releases the groups are known is told apart.
+    where it is still there, as after a release that was entered with nothing but a memory; and of
+    which releases the groups are known is told apart.
     """
     put(ledger, 1)
     recall = ledger.recall("visits")
     assert (list(recall.state()), recall.mapped()) == (["c"], [1])
     entered = ReleaseEntry(number=2, folder="f2", staging="", digest="2" * 64, summary={})
-    ledger.reconcile("visits", [(entered, {})], forgotten=False)
+    memory = ledger.remembered("visits")["t"]
+    ledger.reconcile("visits", [(entered, {"t": memory})], forgotten=False)
+    assert ledger.remembered("visits")["t"]["person"].to_list() == 2 * memory["person"].to_list()
     assert (ledger.state("visits"), ledger.recall("visits").mapped()) == ({}, [1])
     assert ledger._store.run("SELECT number FROM segments WHERE name = 'carried/c'") == [(1,)]
     put(ledger, 3)

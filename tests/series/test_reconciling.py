@@ -138,7 +138,7 @@ def test_a_method_that_remembers_nothing_goes_on(scene: Scene) -> None:
         assert [(e.number, e.digest, e.day, e.folder) for e in ledger.releases("s")] == [
             (e.number, e.digest, e.day, e.folder) for e in before
         ]
-        assert [r.entered for r in ledger.reconciled("s")] == [[2, 3]]
+        assert [(r.number, r.entered) for r in ledger.reconciled("s")] == [(3, [2, 3])]
     assert scene.publish().number == 4
     with pytest.raises(LedgerError, match="nothing to reconcile"):
         scene.reconcile()
