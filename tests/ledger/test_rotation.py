@@ -96,18 +96,22 @@ def test_a_key_is_changed(url: str, key_file: Path) -> None:
 
 
 def test_a_publisher_under_the_old_key_is_told(url: str) -> None:
-    """Who opened the ledger before the key was changed records nothing under the old one."""
+    """Who opened the ledger before the key was changed records nothing under the old one, also of a
+    series that only begins.
+    """
     with Ledger.open(url) as slow:
         put(slow, 1)
         with Ledger.open(url) as other:
             other.rotate_key()
             before = knows(other)
-            with pytest.raises(
-                LedgerError,
-                match=r"the key of the ledger .* was changed meanwhile; nothing was recorded",
-            ):
-                put(slow, 2)
+            for number, series in ((2, "visits"), (1, "new")):
+                with pytest.raises(
+                    LedgerError,
+                    match=r"the key of the ledger .* was changed meanwhile; nothing was recorded",
+                ):
+                    put(slow, number, series)
             assert knows(other) == before
+            assert [s.name for s in other.series()] == ["visits"]
 
 
 def test_an_interrupted_change_is_whole_or_nothing(

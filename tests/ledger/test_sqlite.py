@@ -257,6 +257,23 @@ def test_a_folder_without_permission(url: str, monkeypatch: pytest.MonkeyPatch) 
         Ledger.open(url)
 
 
+def test_a_file_that_sqlite_does_not_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one sentence that names the ledger, and none of the driver's words."""
+
+    def refused(_: str) -> None:
+        raise dbapi.Error(
+            "IO: [SQLite] Failed to open: unable to open database file",
+            status_code=AdbcStatusCode.IO,
+        )
+
+    monkeypatch.setattr("adbc_driver_sqlite.connect", refused)
+    with pytest.raises(
+        LedgerError, match=r"ledger\.db cannot be opened; make the file and"
+    ) as told:
+        Ledger.open(url)
+    assert "SQLite" not in str(told.value)
+
+
 def test_a_ledger_that_may_only_be_read(url: str) -> None:
     """Reading goes on where writing is forbidden, and a commit says that it is."""
     with Ledger.open(url) as ledger:
