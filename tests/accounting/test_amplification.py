@@ -2,6 +2,7 @@
 """What sampling does to a promise, there and back."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive.safe_sampling_delta import e_to
-from phalanx.accounting import amplified, before_sampling
+from phalanx.accounting import amplification, amplified, before_sampling
 from phalanx.errors import PlanError
 
 
@@ -41,6 +42,15 @@ def test_there_and_back(epsilon, part, beta):
         delta, math.inf
     )
     assert again == pytest.approx((epsilon, delta), rel=1e-9)
+
+
+def test_each_is_rounded_to_its_side(monkeypatch):
+    """Of the two decimals between which the logarithm lies, what a sample keeps is the larger one,
+    and what may be kept before it the smaller one.
+    """
+    monkeypatch.setattr(amplification, "_scaled", lambda *_: (Decimal("0.25"), Decimal("0.75")))
+    assert amplified(1, 1e-5, 0.5)[0] == 0.75
+    assert before_sampling(1, 1e-5, 0.5)[0] == 0.25
 
 
 def test_the_paper_says_so():

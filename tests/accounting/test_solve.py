@@ -3,6 +3,7 @@
 
 import importlib
 import math
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -15,10 +16,12 @@ from phalanx.accounting import (
     largest_beta,
     least_epsilon,
     solve,
+    theorem,
     theorem_delta,
     tight,
     tight_delta,
 )
+from phalanx.accounting.promise import promised
 from phalanx.accounting.solve import keeps, smallest_epsilon, smallest_k, surely_keeps
 from phalanx.accounting.theorem import covers, nearest_beta
 from phalanx.errors import PlanError
@@ -412,3 +415,14 @@ def test_no_beta_by_default(epsilon):
     """The theorem allows no beta where epsilon is 0, below it, or below a beta's decimals."""
     with pytest.raises(PlanError, match="epsilon must be above 0"):
         default_beta(Fraction(epsilon))
+
+
+def test_the_larger_end_is_promised(monkeypatch):
+    """Of the two decimals between which a delta lies, by every door and either accounting."""
+    monkeypatch.setattr(tight, "delta_between", lambda *_: (Decimal("0.001"), Decimal("0.002")))
+    monkeypatch.setattr(theorem, "delta_between", lambda *_: (Decimal("0.003"), Decimal("0.004")))
+    at = 10, Fraction(1, 2), Fraction(1)
+    promise = promised("theorem", *at, Fraction(0), None)
+    figures = [tight_delta(*at), theorem_delta(*at), promise.delta_tight, promise.delta_theorem]
+    assert figures == pytest.approx([0.002, 0.004] * 2, rel=1e-15)
+    assert promise.delta == promise.delta_theorem

@@ -113,6 +113,28 @@ def test_each_direction_by_itself():
     assert attained[0] == len(CELLS[::5]) and attained[1] > len(CELLS[::5]) / 2
 
 
+@pytest.mark.parametrize(
+    ("log", "between"), [(log_added, added_between), (log_removed, removed_between)]
+)
+def test_floats_say_which_direction_counts(log, between):
+    """The logarithms by which one direction is left out are those of the decimals, far below the
+    doubt of 1e-4, on either side of a threshold of a half; where there is nothing, both say so.
+    """
+    thresholds, nothing = set(), 0
+    for k, beta, epsilon in CELLS:
+        low, high = between(k, beta, epsilon, 60)
+        said = log(k, beta, epsilon)
+        if high == 0:
+            assert low == 0 and said == -math.inf
+            nothing += 1
+        else:
+            assert abs(said - float(high.ln())) < 1e-9
+            sign = 1 if log is log_added else -1
+            thresholds.add(1 - (1 - beta) * e_to(-sign * epsilon)[0] < Fraction(1, 2))
+    assert thresholds == {True, False}
+    assert (nothing > 0) is (log is log_removed)
+
+
 def test_where_both_directions_are_near():
     """At an epsilon near 0 a row more and a row less are told alike, and the larger one counts."""
     for k, beta in ((1, Fraction(1, 5)), (3, Fraction(1, 2)), (10, Fraction(9, 10))):
