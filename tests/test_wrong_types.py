@@ -257,6 +257,9 @@ DOORS: dict[str, Any] = {
     "ledger, backup": lambda _, to: ledger(to).backup(5),  # type: ignore[arg-type]
     "ledger, export": lambda _, to: ledger(to).export_series("s", None),  # type: ignore[arg-type]
     "ledger, import": lambda _, to: ledger(to).import_series(None),  # type: ignore[arg-type]
+    "ledger, key": lambda _, to: ledger(to).import_series("s", key=5),  # type: ignore[arg-type]
+    "ledger, folder": lambda _, to: ledger(to).import_series("s", folder=5),  # type: ignore[arg-type]
+    "ledger, folder, NUL": lambda _, to: ledger(to).import_series("s", folder="a\0b"),
     "plan, bytes": lambda _, to: px.Plan.parse(b"x", to),  # type: ignore[arg-type]
     "plan, place": lambda *_: px.Plan.parse(PLAN, None),  # type: ignore[arg-type]
     "together": lambda *_: px.together(None, 3),  # type: ignore[arg-type]

@@ -221,12 +221,17 @@ def test_three_ledgers(move: Move, new_url: Callable[[str], str]) -> None:
         assert same(move.source, third)
 
 
-def test_folders_elsewhere(move: Move, tmp_path: Path) -> None:
+@pytest.mark.parametrize("home", [False, True])
+def test_folders_elsewhere(
+    move: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, home: bool
+) -> None:
     """With a folder given, every release is looked for there under its own name, and the entries
-    hold.
+    hold; it may be named from the user's home.
     """
     move.export()
-    assert move.target.import_series(move.file, folder=tmp_path).folders == [
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    folder = f"~/{tmp_path.name}" if home else tmp_path
+    assert move.target.import_series(move.file, folder=folder).folders == [
         f"{tmp_path}/visits-1",
         f"{tmp_path}/visits-2",
     ]

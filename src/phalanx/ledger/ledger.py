@@ -536,9 +536,12 @@ class Ledger:
         """
         file = path_of(file, "the file of the series", LedgerError)
         key_file = key_beside(file) if key is None else path_of(key, "its key", LedgerError)
-        return import_series(
-            self._rows, file, key_file, folder=None if folder is None else Path(folder)
+        stands = (
+            None
+            if folder is None
+            else path_of(folder, "the folder of the release folders", LedgerError)
         )
+        return import_series(self._rows, file, key_file, folder=stands)
 
     def close(self) -> None:
         """Close the ledger."""
