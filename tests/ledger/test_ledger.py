@@ -6,6 +6,7 @@ by others.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, SeriesEntry, sqlite
+from phalanx.ledger.marks import Mark
 from phalanx.ledger.rows import Head, Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
@@ -59,6 +61,7 @@ NAMES += [
     "%s {0}",
     "a\nb",
     " ",
+    "\ud7ff\ue000",
     "series" * 50,
     "null",
 ]
@@ -94,7 +97,7 @@ def test_nothing_before_the_first_release(ledger: Ledger) -> None:
     assert ledger.groups("visits", 1) is None
 
 
-@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "a\udfff"])
 def test_an_impossible_name_is_refused(ledger: Ledger, name: str) -> None:
     """A name that some database cannot hold is refused in one sentence, by every door."""
     for use in (
@@ -106,6 +109,31 @@ def test_an_impossible_name_is_refused(ledger: Ledger, name: str) -> None:
     ):
         with pytest.raises(LedgerError, match="needs a name that is text"):
             use(name)
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "t#2", "#"])
+@pytest.mark.parametrize("where", ["remember", "state"])
+def test_an_impossible_name_of_a_table_is_refused(ledger: Ledger, where: str, name: str) -> None:
+    """So is the sign that numbers the segments of a large table; a series may have it in its name."""
+    tables: dict[str, Any] = {"remember": {"t": frame(1)}, "state": {"t": frame(1)}}
+    tables[where] = {"t": frame(1), name: frame(2)}
+    with pytest.raises(ValueError, match=r"series 'a#b': .* cannot name a table of a memory"):
+        ledger.commit("a#b", entry_of(1), promise=PROMISE, groups=None, **tables)
+    assert ledger.series() == []
+    tables[where] = {"t": frame(1)}
+    ledger.commit("a#b", entry_of(1), promise=PROMISE, groups=None, **tables)
+    assert list(ledger.remembered("a#b")) == list(ledger.state("a#b")) == ["t"]
+
+
+def test_whether_there_is_a_ledger(url: str, backend: str, file: Path) -> None:
+    """It is told without making one, or its key."""
+    assert Ledger.exists(url) is False
+    assert not file.exists()
+    with pytest.raises(LedgerError, match="there is no ledger at"):
+        Ledger.open(url, create=False)
+    Ledger.open(url).close()
+    assert Ledger.exists(url) is True
+    assert file.exists() is (backend == "sqlite")
 
 
 def test_memory_is_in_release_order(ledger: Ledger) -> None:
@@ -599,6 +627,17 @@ def test_a_promise_that_is_none_is_noticed(ledger: Ledger, promise: str) -> None
     ledger._store.run("UPDATE series SET promise = $1", promise)
     with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1 of series"):
         ledger.promise("visits")
+
+
+@pytest.mark.parametrize("promise", ["{", "3", "[[]]", "", "[" * 100_000])
+def test_a_list_with_a_promise_that_is_none_is_damaged(ledger: Ledger, promise: str) -> None:
+    """Where no mark names the series, so that only the list itself looks at it."""
+    put(ledger, "visits", 1)
+    Mark.beside(ledger._store.key_file).file.unlink()
+    assert [s.promise for s in ledger.series()] == [PROMISE]
+    ledger._store.run("UPDATE series SET promise = $1", promise)
+    with pytest.raises(LedgerError, match="is damaged; put back a copy of it, together with its"):
+        ledger.series()
 
 
 @pytest.mark.parametrize("kind", TAMPERING)
