@@ -76,6 +76,7 @@ def test_the_paper_says_so():
         (lambda: amplified(1, 1, 0.5), "below 1"),
         (lambda: before_sampling(1, "-0.1", 0.5), "delta must be at least 0"),
         (lambda: before_sampling(1, 0.2, 0.1), "beta must be above delta"),
+        (lambda: before_sampling(1, 0.1, 0.1), "beta must be above delta"),
     ],
 )
 def test_refusals(call, said):
