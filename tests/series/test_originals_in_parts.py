@@ -5,7 +5,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import phalanx as px
 from phalanx import Anatomy, Mondrian, Schema, Series, Slicing, verify
+from phalanx.adversaries import Linkage
 from phalanx.data.microdata import Microdata
 from phalanx.engines import choosing
 from phalanx.errors import ReleaseError, SchemaError, SourceError
@@ -123,6 +125,21 @@ def test_one_part_is_in_memory_at_a_time(tmp_path, published, monkeypatch):
     assert said(folder, tmp_path / "t.parquet")[1]
     parts = list(range(len(list(folder.glob("data-*.parquet")))))
     assert asked == [*parts, *parts]
+
+
+def test_who_asks_for_rows_has_them(tmp_path, published):
+    """An adversary and a page for inside look at the persons of the original, and so need its rows,
+    where a check counts them.
+    """
+    folder, table = published(METHODS["l"]), tmp_path / "t.parquet"
+    beside = px.Release.read(folder).with_evidence(original=table)
+    assert beside.attack(Linkage()).persons == 8_000
+    evidence, _ = gathering.gather_evidence(
+        [Release.read(folder)], ledger=None, originals=[table], identifier="who"
+    )
+    assert len(evidence.microdata[1].persons) == 8_000
+    page = beside.report(tmp_path / "page.html", audience="internal").read_text()
+    assert "beside figures of the original table" in page
 
 
 def test_what_is_wrong_with_the_original_is_said(tmp_path, published):

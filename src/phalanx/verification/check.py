@@ -126,7 +126,7 @@ def verify(
                 identifier=identifier,
                 cluster=cluster,
                 persons=len(read) > 1,
-                in_parts=not originals,
+                in_parts=True,
             )
             if ledger is not None or originals
             else (Evidence.of([release.evidence for release in given]), [])

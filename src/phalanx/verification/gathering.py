@@ -87,7 +87,8 @@ def gather_evidence(
 
     ``persons``: whether it must be known who is who in the original tables; without a ledger, and
     about one release alone, it need not be. ``in_parts``: whether it is read part by part who is in
-    which group of a release in parts.
+    which group of a release in parts, and an original of one counted, where nothing is asked of its
+    persons: a check needs no more, an adversary and a measure need the rows.
     """
     if originals and len(originals) != len(releases):
         raise ReleaseError(
@@ -103,13 +104,15 @@ def gather_evidence(
     key, recorded, evidence = PersonKey(bytes(32)), list[Verdict](), Evidence()
     if ledger is not None:
         with Ledger.open(ledger, create=False) as opened:
-            recorded, evidence = of_ledger(releases, opened, ledger if in_parts else None)
+            recorded, evidence = of_ledger(
+                releases, opened, ledger if in_parts and not originals else None
+            )
             key = opened.person_key(releases[0].manifest.series)
     microdata, combinations = dict[int, Microdata](), dict[int, Combinations]()
     for release, original in zip(releases, originals, strict=False):
         number = release.number
-        told_apart = {number} & {*evidence.groups, *evidence.parted} or cluster is not None
-        batches = None if told_apart else _batches(release, original)
+        counted = in_parts and number not in evidence.groups and cluster is None
+        batches = _batches(release, original) if counted else None
         if batches is None:
             microdata[number] = _encoded(release, original, identifier, cluster, key)
         else:
