@@ -112,9 +112,9 @@ def _covering(
         tight = release.manifest.boxes == "tight"
         return OfGeneralized(original, hides_values=hides_values, tight=tight)
     if isinstance(form, Bucketized):
-        return OfBucketized(original, form.attributes)
+        return OfBucketized(original, form)
     if isinstance(form, Sliced):
-        return OfSliced(original, form.attributes, form.columns)
+        return OfSliced(original, form)
     return None
 
 

@@ -203,10 +203,10 @@ class OfGeneralized:
 class OfBucketized:
     """Whether there is a bucket with each person's quasi-identifiers and their value."""
 
-    def __init__(self, original: Combinations, attributes: Sequence[PublishedAttribute]) -> None:
+    def __init__(self, original: Combinations, form: Bucketized) -> None:
         self._quasi, self._secret = (
-            Exact(original, [a for a in attributes if a.role == role])
-            for role in ("quasi", "sensitive")
+            Exact(original, form.attribute(role), table)
+            for role, table in (("quasi", form.table), ("sensitive", form.values))
         )
         own = self._quasi.of_row * len(self._secret) + self._secret.of_row
         self._keys, of_row = different(own)
@@ -244,17 +244,13 @@ class OfBucketized:
 class OfSliced:
     """Whether each person matches a bucket that has their value beside."""
 
-    def __init__(
-        self,
-        original: Combinations,
-        attributes: Sequence[PublishedAttribute],
-        columns: Sequence[Sequence[str]],
-    ) -> None:
-        exact = {a.name: a for a in attributes if len(a.columns) == 1}
+    def __init__(self, original: Combinations, form: Sliced) -> None:
+        exact = {a.name: a for a in form.attributes if len(a.columns) == 1}
         self._original = original
         self._covered: Bools = np.zeros(original.microdata.rows, dtype=bool)
         self._exact = [
-            Exact(original, [exact[name] for name in column if name in exact]) for column in columns
+            Exact(original, [exact[name] for name in column if name in exact], part)
+            for column, part in zip(form.columns, form.parts, strict=True)
         ]
 
     def add(self, form: Form) -> None:
@@ -297,10 +293,13 @@ class OfSliced:
 
 class Exact:
     """How often combinations of exact values are published, beside how often the original table has
-    them.
+    them; ``like``: a table in which they are published, in whose types some values of the original
+    may be the same.
     """
 
-    def __init__(self, original: Combinations, attributes: Sequence[PublishedAttribute]) -> None:
+    def __init__(
+        self, original: Combinations, attributes: Sequence[PublishedAttribute], like: pl.DataFrame
+    ) -> None:
         self._names = [a.columns[0] for a in attributes]
         columns = [original.microdata.columns[a.name] for a in attributes]
         self._domains = [column.domain.values for column in columns]
@@ -308,8 +307,10 @@ class Exact:
         """What is numbered, one column after the other: those of the number before and the code."""
         self.of_row = np.zeros(original.microdata.rows, dtype=np.int64)
         """The number of each combination of the original, shape (u,)."""
-        for column in columns:
-            keys, self.of_row = different(self.of_row * len(column.domain) + column.codes)
+        for name, domain, column in zip(self._names, self._domains, columns, strict=True):
+            values = _together(domain, like[name].clear())
+            alike = places_of(values, values)
+            keys, self.of_row = different(self.of_row * len(domain) + alike[column.codes])
             self._steps.append(keys)
         self._left = np.bincount(self.of_row, weights=original.persons).astype(np.int64)
         """How often each may be published once more."""
@@ -375,17 +376,27 @@ def places_of_values(values: pl.Series | None, microdata: Microdata) -> Ints:
 
 
 def places_of(wanted: pl.Series, among: pl.Series) -> Ints:
-    """Where each value stands ``among`` different others, in a type that holds both; -1 for one that
-    does not.
+    """Where each value stands ``among`` others, in a type that holds both; of some that are the same
+    in it, as whole numbers may be beside fractions, the first place; -1 for a value that is not there.
     """
-    both = pl.concat(
-        [among.to_frame("value"), wanted.to_frame("value")],
-        how="vertical_relaxed",
-    )["value"]
+    both = _together(among, wanted)
     numbered = pl.DataFrame({"value": both[: len(among)], "place": np.arange(len(among))})
     places = (
         both[len(among) :]
         .to_frame()
-        .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+        .join(
+            numbered.unique("value", keep="first"),
+            on="value",
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )["place"]
     )
     return places.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _together(one: pl.Series, other: pl.Series) -> pl.Series:
+    """The values of both, in a type that holds them."""
+    return pl.concat([one.to_frame("value"), other.to_frame("value")], how="vertical_relaxed")[
+        "value"
+    ]

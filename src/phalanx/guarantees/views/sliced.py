@@ -158,12 +158,16 @@ _ONE = pl.DataFrame({"\0": [0]})
 
 
 def _numbers(table: pl.DataFrame, names: Sequence[str], values: pl.DataFrame) -> Ints:
-    """The row of ``values`` that every row of the table has, -1 for none."""
+    """The first row of ``values`` that equals every row of the table, -1 for none."""
     if not names:
         return np.zeros(table.height, dtype=np.int64)
     numbered = values.with_columns(pl.Series("\0number", np.arange(values.height, dtype=np.int64)))
     numbers = table.select(names).join(
-        numbered, on=list(names), how="left", nulls_equal=True, maintain_order="left"
+        numbered.unique(names, keep="first"),
+        on=list(names),
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )["\0number"]
     return numbers.fill_null(-1).to_numpy().astype(np.int64)
 
@@ -198,7 +202,9 @@ def own_values(
 
 
 def _equal_values(wanted: Ints, values: Ints) -> Ints:
-    """The row of ``values`` that equals each row of ``wanted``, -1 for none."""
+    """The first row of ``values`` that equals each row of ``wanted``, -1 for none: whole numbers that
+    differ may be one number of the microdata.
+    """
     names = [f"c{i}" for i in range(wanted.shape[1])]
     mine, theirs = (
         pl.DataFrame(dict(zip(names, table.T.astype(np.int64), strict=True)))
