@@ -2,6 +2,7 @@
 """The combinations of values of a table that comes some rows at a time are those of the table."""
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import date
 
 import numpy as np
@@ -90,11 +91,36 @@ def test_more_than_the_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch)
     """Before more is made of them, with how many there are."""
     people = pl.DataFrame({"age": range(1000), "ill": ["a"] * 1000})
     schema = Schema(quasi=["age"], sensitive="ill")
-    monkeypatch.setattr(combinations, "memory_left", lambda: 200_000)
+    monkeypatch.setattr(combinations, "memory_left", lambda: 180_000)
     assert len(together(people, [0, 500], schema).persons) == 1000
-    monkeypatch.setattr(combinations, "memory_left", lambda: 199_999)
+    monkeypatch.setattr(combinations, "memory_left", lambda: 179_999)
     with pytest.raises(MachineError, match="has 1000 different combinations of values or more"):
         together(people, [0, 500], schema)
+
+
+def test_they_are_refused_as_soon_as_their_values_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A column of which too many values differ is not read to its end; and the more columns there
+    are, the fewer combinations fit.
+    """
+    people = pl.DataFrame({"age": range(1000), "ill": ["a"] * 1000})
+    read = list[int]()
+
+    def batches() -> Iterator[pl.DataFrame]:
+        for at in range(0, 1000, 100):
+            read.append(at)
+            yield people[at : at + 100]
+
+    monkeypatch.setattr(combinations, "memory_left", lambda: 50_000)
+    with pytest.raises(MachineError, match="has 300 different combinations of values or more"):
+        Combinations.counted(batches, Schema(quasi=["age"], sensitive="ill"))
+    assert read == [0, 100, 200]
+    monkeypatch.setattr(combinations, "memory_left", lambda: 180_000)
+    wide = people.with_columns(pl.lit("b").alias(f"also {i}") for i in range(10))
+    schema = Schema(quasi=[*wide.columns[2:], "age"], sensitive="ill")
+    with pytest.raises(MachineError, match="has 1000 different"):
+        together(wide, [0, 500], schema)
 
 
 def test_a_table_that_cannot_be_encoded_is_refused() -> None:

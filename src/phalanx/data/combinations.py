@@ -3,7 +3,7 @@
 fewer than persons where a table is larger than the memory.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Final
@@ -18,8 +18,10 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_left
 from phalanx.errors import MachineError, SourceError
 
-_WORK: Final = 200
+_WORK: Final = 140
 """So many bytes are worked out of a combination."""
+_OF_A_COLUMN: Final = 20
+"""And so many of each of its columns."""
 _FEW: Final = 1 << 20
 """So many of some rows' wait at least until they are counted together."""
 _MOST_KEYS: Final = 1 << 62
@@ -58,16 +60,19 @@ class Combinations:
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
         values = _values(read(), names, schema)
         columns = {name: encode_column(narrowed(values[name]), schema) for name in names}
+        places = {name: _Places.of(values.pop(name), columns[name]) for name in names}
         words = _words([len(columns[name].domain) for name in names])
         keys, persons = np.zeros((len(words), 0), np.int64), np.zeros(0, np.int64)
         waiting = [(keys, persons)]
         for batch in read():
-            codes = [_codes(batch[name], values[name], columns[name]) for name in names]
+            codes = [places[name].codes_of(batch[name]) for name in names]
             waiting.append(_counted(_packed(codes, words), np.ones(batch.height, np.int64)))
             if sum(len(many) for _, many in waiting[1:]) > max(_FEW, len(persons) // 4):
                 keys, persons = _together(waiting)
+                _check_room(len(persons), len(names))
                 waiting = [(keys, persons)]
         keys, persons = _together(waiting)
+        _check_room(len(persons), len(names))
         unpacked = _unpacked(keys, words)
         coded = {
             name: Column(code, columns[name].domain)
@@ -79,8 +84,8 @@ class Combinations:
 
 def _values(
     batches: Iterable[pl.DataFrame], names: Sequence[str], schema: Schema
-) -> Mapping[str, pl.Series]:
-    """The different values of each column."""
+) -> dict[str, pl.Series]:
+    """The different values of each column; there are as many combinations or more."""
     seen = {name: list[pl.Series]() for name in names}
     rows = 0
     for batch in batches:
@@ -90,18 +95,31 @@ def _values(
             some.append(batch[name].unique())
             if sum(map(len, some[1:])) > len(some[0]):
                 some[:] = [pl.concat(some).unique()]
+                _check_room(len(some[0]), len(names))
     if not rows:
         raise SourceError("the table has no rows; give one that has some.")
     return {name: pl.concat(some).unique() for name, some in seen.items()}
 
 
-def _codes(values: pl.Series, different: pl.Series, column: Column) -> Ints:
-    """The code of each value, shape (b,)."""
-    coded = pl.DataFrame({"value": different, "code": column.codes})
-    codes = values.to_frame("value").join(
-        coded, on="value", how="left", nulls_equal=True, maintain_order="left"
-    )["code"]
-    return codes.to_numpy().astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The different values of a column in their order, and the code of each, of shape (v,): values are
+    looked up among all of them for each few rows, and a table of hashes would be made anew.
+    """
+
+    values: pl.Series
+    codes: Ints
+
+    @classmethod
+    def of(cls, different: pl.Series, column: Column) -> "_Places":
+        """Of values in any order, and their column."""
+        coded = pl.DataFrame({"value": different, "code": column.codes}).sort("value")
+        return cls(coded["value"], coded["code"].to_numpy().astype(np.int64))
+
+    def codes_of(self, values: pl.Series) -> Ints:
+        """The code of each value, shape (b,)."""
+        codes: Ints = self.codes[self.values.search_sorted(values).to_numpy()]
+        return codes
 
 
 def _words(widths: Sequence[int]) -> list[list[int]]:
@@ -145,15 +163,18 @@ def _counted(keys: Ints, persons: Ints) -> tuple[Ints, Ints]:
 
 def _together(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """Those of several numbers of rows, together."""
-    keys, persons = _counted(
+    return _counted(
         np.concatenate([keys for keys, _ in parts], axis=1),
         np.concatenate([persons for _, persons in parts]),
     )
-    needed, room = _WORK * len(persons), memory_left()
+
+
+def _check_room(combinations: int, columns: int) -> None:
+    """MachineError where the memory does not hold what is made of so many or more."""
+    needed, room = combinations * (_WORK + columns * _OF_A_COLUMN), memory_left()
     if needed > room:
         raise MachineError(
-            f"the original has {len(persons)} different combinations of values or more, which take"
+            f"the original has {combinations} different combinations of values or more, which take"
             f" about {needed / 1e9:.1f} GB of memory, and {room / 1e9:.1f} GB are left; use a larger"
             " machine."
         )
-    return keys, persons
