@@ -147,10 +147,17 @@ def _places_of_each(domain: Domain, present: pl.Series, ends: pl.Series) -> tupl
             [leaf.get(end, _NOWHERE) for end in ends.cast(pl.String).to_list()], dtype=np.int64
         )
         return below, np.where(below == _NOWHERE, _NOWHERE, below + (below != _NOWHERE))
-    sorted_values, wanted, strange = _comparable(present, ends)
+    if present.dtype == pl.String:
+        texts = ends.cast(pl.String).fill_null("")
+        below, upto = (
+            present.search_sorted(texts, "left").to_numpy(),
+            present.search_sorted(texts, "right").to_numpy(),
+        )
+        return below.astype(np.int64), upto.astype(np.int64)
+    numbers, wanted, strange = _comparable(present, ends)
     below, upto = (
-        np.searchsorted(sorted_values, wanted, side="left"),
-        np.searchsorted(sorted_values, wanted, side="right"),
+        np.searchsorted(numbers, wanted, side="left"),
+        np.searchsorted(numbers, wanted, side="right"),
     )
     return np.where(strange, _NOWHERE, below).astype(np.int64), np.where(
         strange, _NOWHERE, upto
@@ -160,13 +167,6 @@ def _places_of_each(domain: Domain, present: pl.Series, ends: pl.Series) -> tupl
 def _comparable(
     present: pl.Series, ends: pl.Series
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Bools]:
-    if present.dtype == pl.String:
-        cast = ends.cast(pl.String)
-        values, wanted = (
-            np.array(present.to_list(), dtype=object),
-            np.array(cast.fill_null("").to_list(), dtype=object),
-        )
-        return values, wanted, np.zeros(len(ends), dtype=bool)
     cast = (
         ends
         if ends.dtype.is_numeric() and present.dtype.is_numeric()
