@@ -124,8 +124,16 @@ def test_they_are_refused_as_soon_as_their_values_are_too_many(
 
 
 def test_a_table_that_cannot_be_encoded_is_refused() -> None:
-    """Without rows, or with sets where none may be, as where it is read whole."""
+    """Without rows, with sets where none may be, or with infinite numbers, of which it is not said
+    how many values are, as if these were rows; as where it is read whole.
+    """
     with pytest.raises(SourceError, match="the table has no rows; give one that has some"):
         together(table(1).clear(), [0])
     with pytest.raises(SchemaError, match="column 'set' is List and is declared quasi"):
         together(table(1), [0], Schema(quasi=["set"], missing="value"))
+    people = pl.DataFrame({"age": [float("inf")] * 3, "ill": ["a"] * 3})
+    schema = Schema(quasi=["age"], sensitive="ill")
+    with pytest.raises(SourceError, match="column 'age' is infinite in some rows;"):
+        together(people, [0, 2], schema)
+    with pytest.raises(SourceError, match="column 'age' is infinite in some rows;"):
+        Microdata.encode(people, schema)

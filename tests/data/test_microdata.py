@@ -166,7 +166,7 @@ def test_missing_values_are_refused_unless_allowed(values, role):
 @pytest.mark.parametrize(
     ("values", "settings", "said"),
     [
-        (pl.Series("x", [1.0, math.inf]), {}, "infinite in 1 of 2"),
+        (pl.Series("x", [1.0, math.inf]), {}, "infinite in some rows"),
         (pl.Series("x", ["SECRET", "1"]), {"types": {"x": "numeric"}}, "text that is not a number"),
         (pl.Series("x", ["SECRET", "2026-01-01"]), {"types": {"x": "date"}}, "not dates like"),
         (

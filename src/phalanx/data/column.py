@@ -192,10 +192,10 @@ def typed(values: pl.Series, kind: Type) -> pl.Series:
             ) from None
         if values.dtype.is_float():
             values = plain_float(values)
-    if values.dtype.is_float() and (infinite := int(values.is_infinite().sum())):
+    if values.dtype.is_float() and values.is_infinite().any():
         raise SourceError(
-            f"column {name!r} is infinite in {infinite} of {len(values)} rows; a position on a line"
-            " is needed, so replace it at the source."
+            f"column {name!r} is infinite in some rows; a position on a line is needed, so replace it"
+            " at the source."
         )
     return values
 
