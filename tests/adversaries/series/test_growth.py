@@ -28,6 +28,7 @@ from phalanx.release.forms.generalized import generalize
 from phalanx.release.manifest import Manifest
 from phalanx.series.series import Series
 from phalanx.verification import gather_evidence
+from support import work
 
 SCHEMA = Schema(
     identifier="who",
@@ -262,6 +263,40 @@ def test_demands_are_those_of_the_strategies():
     constant = Demand.of(GlobalGuarantee(l=2, strategy="constant-ratio", horizon=2).parameters())
     assert constant.ratio(np.array([1, 9 / 16])) == pytest.approx([2 + np.sqrt(2), 9])
     assert constant.known and not Demand.of(least).known
+
+
+def slowly_asked(demand, persons, survival, value, rows):
+    """What rows demand, person by person."""
+    left = [survival.get(value, {}).get(persons[row], 1.0) for row in rows]
+    return demand.ratio(np.array(left, dtype=np.float64))
+
+
+@pytest.mark.parametrize("linked", [0, 3, 40])
+def test_what_is_asked_of_rows_is_that_of_their_persons(linked):
+    """Of those whom a group linked before it is what is left to them, of all others the same: also
+    where the table has other persons than were linked, or a value was beside no one.
+    """
+    rng = np.random.default_rng(linked)
+    persons = [bytes([i]) for i in rng.permutation(60)]
+    survival = {
+        value: {bytes([i]): float(rng.uniform(0.6, 1)) for i in rng.choice(90, linked, False)}
+        for value in ("a", "b", "none")
+    }
+    survival["none"].clear()
+    demand = Demand(2.0, factor=2.0, known=True)
+    asked = growth._Asked(demand, persons, survival)
+    for value in ("a", "b", "none", "never"):
+        for rows in (np.arange(60), rng.integers(0, 60, 200), np.zeros(0, dtype=np.int64)):
+            expected = slowly_asked(demand, persons, survival, value, rows.tolist())
+            assert np.array_equal(asked.of(value, rows), expected)
+
+
+def test_values_take_no_room_for_every_person():
+    """What is asked of 2,000 persons for 2,000 values is not laid down for all of both."""
+    persons = [i.to_bytes(2, "big") for i in range(2000)]
+    survival = {value: {persons[value]: 0.9} for value in range(2000)}
+    demand = Demand(2.0, factor=2.0, known=True)
+    assert work.memory(lambda: growth._Asked(demand, persons, survival)) < 8_000_000
 
 
 def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):

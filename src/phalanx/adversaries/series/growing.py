@@ -144,9 +144,9 @@ def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
 
 def _wider(rows: Floats, low: Floats, high: Floats) -> Floats:
     """By how much each of some boxes, of shape (b, d), grows with each of some rows, shape (b,
-    rows).
+    rows): attribute by attribute, of which there are few.
     """
-    wider: Floats = (np.maximum(low[:, None] - rows, 0) + np.maximum(rows - high[:, None], 0)).sum(
-        axis=2
-    )
+    wider = np.zeros((len(low), len(rows)))
+    for at, first, last in zip(rows.T, low.T[:, :, None], high.T[:, :, None], strict=True):
+        wider += np.maximum(np.maximum(first - at, at - last), 0)
     return wider
