@@ -13,6 +13,7 @@ import pytest
 
 from phalanx.adversaries import Counterfeits
 from phalanx.adversaries.base import trials, wilson
+from phalanx.adversaries.series import counterfeits
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -185,3 +186,13 @@ def test_what_it_lacks_is_said():
     ]
     with pytest.raises(ReleaseError, match="m-invariance"):
         Counterfeits().attack(other, evidence)
+
+
+def test_more_than_it_can_hold_is_said(monkeypatch):
+    """Eleven persons, whose sets take a word each, and not where it can hold ten."""
+    releases, evidence = published(BOB, m=2)
+    monkeypatch.setattr(counterfeits, "_MOST", 11)
+    assert Counterfeits().attack(releases, evidence).persons == 11
+    monkeypatch.setattr(counterfeits, "_MOST", 10)
+    with pytest.raises(ReleaseError, match="4 values that 11 persons may have, which is more than"):
+        Counterfeits().attack(releases, evidence)

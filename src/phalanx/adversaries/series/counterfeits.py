@@ -34,6 +34,10 @@ from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 
 _BITS: Final = 64
+_MOST: Final = 1 << 26
+"""So many words the persons' sets may take, which is half a gigabyte, and what is made of them six
+times that.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +187,11 @@ class Counterfeits:
         people = pl.concat(
             [_published(evidence.groups[r.number])["person"] for r in series]
         ).unique(maintain_order=True)
+        if len(people) * values.words > _MOST:
+            raise ReleaseError(
+                f"there are {len(values.domain)} values that {len(people)} persons may have, which is"
+                " more than this adversary can hold."
+            )
         numbered = pl.DataFrame({"person": people, "who": np.arange(len(people), dtype=np.int64)})
         seen, last = (
             np.zeros(len(people), dtype=bool),
