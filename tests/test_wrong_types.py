@@ -249,6 +249,12 @@ DOORS: dict[str, Any] = {
     "plan, NUL": lambda *_: px.Plan.read("a\0b"),
     "source, long": lambda *_: px.read_source("x" * 300 + ".csv"),
     "source, query": lambda *_: px.read_source("sqlite:///t.db", query=5),  # type: ignore[arg-type]
+    "verify, identifier": lambda release, _: px.verify(
+        release,
+        originals=[TABLE],
+        identifier=["a"],  # type: ignore[arg-type]
+    ),
+    "verify, cluster": lambda release, _: px.verify(release, originals=[TABLE], cluster=5),  # type: ignore[arg-type]
     "verify, ledger": lambda release, _: px.verify(release, ledger=5),  # type: ignore[arg-type]
     "ledger": lambda *_: px.Ledger.open(None),  # type: ignore[arg-type]
     "ledger, is there": lambda *_: px.Ledger.exists(None),  # type: ignore[arg-type]

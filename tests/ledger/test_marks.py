@@ -364,11 +364,17 @@ def test_a_whole_mark_of_another_make(tmp_path: Path, said: object) -> None:
 
 
 def test_a_mark_that_cannot_be_read(ledger: Ledger) -> None:
-    """A folder in its place is not taken for no mark, and the reason is given."""
+    """A folder in its place is not taken for no mark, and the reason is given; it does not stay
+    open.
+    """
     put(ledger, 1)
     file = mark_of(ledger).file
     file.unlink()
     file.mkdir()
+    here = set(Path("/dev/fd").iterdir())
+    with pytest.raises(LedgerError, match="Is a directory"):
+        mark_of(ledger).read()
+    assert set(Path("/dev/fd").iterdir()) <= here
     for use in (lambda: put(ledger, 2), lambda: ledger.releases("visits")):
         with pytest.raises(
             LedgerError, match=r"the mark .* cannot be read \(Is a directory\); give it back to its"

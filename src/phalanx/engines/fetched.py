@@ -113,6 +113,16 @@ class Lines:
         in_memory = fits(most, names) or fits(csv_blocks.rows_of(self.path), names)
         if in_memory and csv_blocks.fits(self.path):
             return self.whole()
+        laid = self._laid_down(place)
+        return pl.concat(laid.each(laid.names)) if in_memory and laid.rows else laid
+
+    def lay(self, place: Path) -> Batches | None:
+        """Its rows on the disk, however few, in the folder ``place``, where nothing appears; None
+        where it is no file, or its first lines are none. SourceError as ``read_source``.
+        """
+        return self._laid_down(place) if self.path.is_file() and self._names() else None
+
+    def _laid_down(self, place: Path) -> Batches:
         dialect = self.dialect or csv_blocks.dialect_by_blocks(self.path, self.text)
         types = Types(dialect.decimal, self.text)
 
@@ -124,8 +134,7 @@ class Lines:
         state = state_of(self.path)
         laid = laid_down(seen(), place)
         check_same(self.path, state)
-        laid = replace(laid, parsers=types.parsers, _drop=self.drop)
-        return pl.concat(laid.each(laid.names)) if in_memory and laid.rows else laid
+        return replace(laid, parsers=types.parsers, _drop=self.drop)
 
     def _names(self) -> Sequence[str]:
         """The columns; none where the first lines are none, which is said of all of them."""

@@ -69,7 +69,12 @@ class Mark:
         """
         try:
             handle = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # as of a pipe
-            with os.fdopen(handle, "rb") as opened:
+            try:
+                opened = os.fdopen(handle, "rb")
+            except OSError:  # of a folder
+                os.close(handle)
+                raise
+            with opened:
                 content = opened.read(_LARGEST)
         except FileNotFoundError:
             return {}

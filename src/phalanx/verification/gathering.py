@@ -20,7 +20,7 @@ from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import is_csv, read_source
 from phalanx.engines.fetched import Lines
-from phalanx.errors import ReleaseError, SchemaError, SourceError, path_of
+from phalanx.errors import ReleaseError, SchemaError, SourceError, kind_of, path_of
 from phalanx.guarantees.base import Verdict, is_of_each_person
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.hierarchies import hierarchy_of
@@ -95,6 +95,9 @@ def gather_evidence(
             f"{len(originals)} original table(s) are given for {len(releases)} release(s); give one"
             " for each, in order."
         )
+    for what, name in (("identifier", identifier), ("cluster", cluster)):
+        if not isinstance(name, str | None):
+            raise ReleaseError(f"the {what} is {kind_of(name)}; give the name of its column.")
     if originals and identifier is None and (persons or ledger is not None):
         raise ReleaseError(
             "an original table needs its identifier column, so that a person is followed through"
@@ -176,8 +179,7 @@ def _batches(release: Release, original: Any) -> Batches | None:
         return Batches.of(original, drop=None)
     texts = [a.name for a in attributes if a.type == "categorical"]
     lines = Lines(path_of(original, "the original", SourceError), None, text=texts)
-    laid = lines.fetch(lambda rows, names: False, Path(gettempdir()))  # noqa: ARG005 - however few
-    return laid if isinstance(laid, Batches) else None
+    return lines.lay(Path(gettempdir()))
 
 
 def _combined(
