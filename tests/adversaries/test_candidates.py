@@ -57,15 +57,17 @@ def members(values, sets):
 )
 @settings(deadline=None)
 def test_sets_of_groups_and_of_boxes(groups):
-    """Beyond 64 values as below, a group's set holds its values, and a point's set those of the
-    groups around it; sizes are counted right.
+    """Beyond 64 values as below, a group's set holds its values, whichever groups are asked for and
+    however often, and a point's set those of the groups around it; sizes are counted right.
     """
     form = form_of(groups)
     values = Values.of([form.table["s"], pl.Series([300, 301])])
-    ids, sets = values.of_groups(form)
-    assert ids.to_list() == list(range(1, len(groups) + 1))
-    assert members(values, sets) == [set(g) for g in groups]
-    assert sizes(sets).tolist() == [len(g) for g in groups]
+    asked = np.array([*range(len(groups)), len(groups) - 1, 0])
+    sets = values.of_groups(form, asked)
+    assert members(values, sets) == [set(groups[g]) for g in asked]
+    assert sizes(sets).tolist() == [len(groups[g]) for g in asked]
+    assert members(values, values.of_groups(form, asked[-1:])) == [set(groups[0])]
+    assert values.of_groups(form, asked[:0]).shape == (0, values.words)
 
     points = np.arange(len(groups) + 1, dtype=np.int32)
     columns = {
@@ -80,7 +82,8 @@ def test_sets_of_groups_and_of_boxes(groups):
 
 def test_no_value_is_in_no_set():
     """-1 stands for somebody whose value is not known."""
-    _, sets = (values := Values.of([pl.Series("s", [1, 2])])).of_groups(form_of([[1, 2]]))
+    values = Values.of([pl.Series("s", [1, 2])])
+    sets = values.of_groups(form_of([[1, 2]]), np.array([0]))
     assert hold(sets, np.array([-1])).tolist() == [False]
     assert hold(sets, values.places(pl.Series([2]))).tolist() == [True]
 
