@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A release in parts beside its original table, of which some rows are in memory at a time."""
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -15,8 +14,9 @@ from phalanx.guarantees.truth import coverage
 from phalanx.release.folder import Release
 from phalanx.release.part import Part
 from phalanx.verification import gathering
+from series.test_in_parts import SCHEMA
+from series.test_in_parts import people as persons
 
-SCHEMA = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
 METHODS = {
     "k": Mondrian(k=5),
     "l": Mondrian(k=5, l=3),
@@ -27,20 +27,9 @@ METHODS = {
 NAME = "release 1: persons of the original"
 
 
-def people(rows=8_000, seed=7):
-    """Persons whose illness goes with their age a little."""
-    rng = np.random.default_rng(seed)
-    age = rng.integers(0, 80, rows)
-    return pl.DataFrame(
-        {
-            "who": rng.permutation(rows),
-            "age": age,
-            "sex": pl.Series(rng.choice(["f", "m"], rows)),
-            "zip": rng.integers(0, 400, rows) * 25,
-            "ill": pl.Series((age // 20 + rng.integers(0, 8, rows)) % 9).cast(pl.String),
-            "note": pl.Series([[1, 2]] * rows),
-        }
-    )
+def people():
+    """Persons whose illness goes with their age a little, and a column that is not published."""
+    return persons(8_000).with_columns(note=pl.Series([[1, 2]] * 8_000))
 
 
 @pytest.fixture

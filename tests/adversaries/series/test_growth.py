@@ -284,7 +284,7 @@ def test_what_is_asked_of_rows_is_that_of_their_persons(linked):
     }
     survival["none"].clear()
     demand = Demand(2.0, factor=2.0, known=True)
-    asked = growth._Asked(demand, persons, survival)
+    asked = growing.Asked(demand, persons, survival)
     for value in ("a", "b", "none", "never"):
         for rows in (np.arange(60), rng.integers(0, 60, 200), np.zeros(0, dtype=np.int64)):
             expected = slowly_asked(demand, persons, survival, value, rows.tolist())
@@ -296,7 +296,7 @@ def test_values_take_no_room_for_every_person():
     persons = [i.to_bytes(2, "big") for i in range(2000)]
     survival = {value: {persons[value]: 0.9} for value in range(2000)}
     demand = Demand(2.0, factor=2.0, known=True)
-    assert work.memory(lambda: growth._Asked(demand, persons, survival)) < 8_000_000
+    assert work.memory(lambda: growing.Asked(demand, persons, survival)) < 8_000_000
 
 
 def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):

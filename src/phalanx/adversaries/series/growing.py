@@ -7,6 +7,7 @@ rows with protected values, those that demand most first; the row joins that mak
 least, until the group is as large as it must be; who would raise the demand is passed over.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -58,6 +59,34 @@ class Demand:
                 margin > _ROUNDING, self.l * survival / np.maximum(margin, _ROUNDING), inf
             )
         return np.maximum(self.factor * asked, self.least)
+
+
+class Asked:
+    """What each row of a table demands, which is the same for all but those whose person a group linked
+    with a value before; ``survival``: what is left to them, by value and person.
+    """
+
+    def __init__(
+        self, demand: Demand, persons: list[bytes], survival: Mapping[Any, Mapping[bytes, float]]
+    ) -> None:
+        self._fresh = float(demand.ratio(np.ones(1))[0])
+        self._linked: dict[Any, tuple[Ints, Floats]] = {}
+        row_of = {person: row for row, person in enumerate(persons)} if survival else {}
+        for value, linked in survival.items():
+            here = sorted((row_of[p], left) for p, left in linked.items() if p in row_of)
+            if here:
+                rows, left = (np.array(side) for side in zip(*here, strict=True))
+                self._linked[value] = rows, demand.ratio(left)
+
+    def of(self, value: Any, rows: Ints) -> Floats:
+        """What these rows demand for a value, shape (n,)."""
+        asked = np.full(len(rows), self._fresh)
+        if value in self._linked:
+            linked, ratio = self._linked[value]
+            at = np.searchsorted(linked, rows).clip(max=len(linked) - 1)
+            before = linked[at] == rows
+            asked[before] = ratio[at[before]]
+        return asked
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from phalanx.adversaries.base import (
     trials,
     wilson,
 )
-from phalanx.adversaries.series.growing import Demand, Group, reached
+from phalanx.adversaries.series.growing import Asked, Demand, Group, reached
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Bools, Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
@@ -315,32 +315,6 @@ class _Grouped:
         )
 
 
-class _Asked:
-    """What each row demands, which is the same for all but those whom a group linked before."""
-
-    def __init__(
-        self, demand: Demand, persons: list[bytes], survival: Mapping[Any, Mapping[bytes, float]]
-    ) -> None:
-        self._fresh = float(demand.ratio(np.ones(1))[0])
-        self._linked: dict[Any, tuple[Ints, Floats]] = {}
-        row_of = {person: row for row, person in enumerate(persons)} if survival else {}
-        for value, linked in survival.items():
-            here = sorted((row_of[p], left) for p, left in linked.items() if p in row_of)
-            if here:
-                rows, left = (np.array(side) for side in zip(*here, strict=True))
-                self._linked[value] = rows, demand.ratio(left)
-
-    def of(self, value: Any, rows: Ints) -> Floats:
-        """What these rows demand for a value, shape (n,)."""
-        asked = np.full(len(rows), self._fresh)
-        if value in self._linked:
-            linked, ratio = self._linked[value]
-            at = np.searchsorted(linked, rows).clip(max=len(linked) - 1)
-            before = linked[at] == rows
-            asked[before] = ratio[at[before]]
-        return asked
-
-
 def _attacked(
     release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]
 ) -> Iterator[_Named]:
@@ -360,7 +334,7 @@ def _attacked(
         [column.domain.normalised[column.codes] for column in microdata.quasi], axis=1
     )
     demand = Demand.of(release.manifest.method)
-    asked = _Asked(demand, persons, survival)
+    asked = Asked(demand, persons, survival)
     cell = np.flatnonzero(passes[groups.cell_value])
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
     # rows of cohorts stand where they stood before; they are no person's neighbours
