@@ -103,6 +103,16 @@ def test_it_says_what_the_whole_says(tmp_path, published, monkeypatch, method, c
     assert said(folder, tmp_path / "other.parquet", **known) == expected
 
 
+def test_that_ends_are_checked_is_said(tmp_path, published):
+    """Where the original is given, nothing says that it would show more of intervals."""
+    folder, words = published(METHODS["k"]), "whether intervals end at values of persons"
+    notes = [
+        verify(folder, allow_seeded=True, **given).checks[0].note
+        for given in ({}, {"originals": [tmp_path / "t.parquet"]})
+    ]
+    assert [words in note for note in notes] == [True, False]
+
+
 def test_one_part_is_in_memory_at_a_time(tmp_path, published, monkeypatch):
     """Each part is asked for twice, by the check of its groups and beside the original."""
     folder = published(METHODS["l"])

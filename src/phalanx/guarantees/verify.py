@@ -61,7 +61,14 @@ def verify(
         if only_last and i < len(series) - 1:
             continue
         if release.manifest.parts:
-            checks = _in_parts(release, series, each, allow_seeded=allow_seeded)
+            given = evidence or Evidence()
+            checks = _in_parts(
+                release,
+                series,
+                each,
+                allow_seeded=allow_seeded,
+                beside_original=release.number in {*given.microdata, *given.combinations},
+            )
             for public in release.manifest.guarantees:
                 if not _of_each_group(public):
                     checks += _over_parts(public, release, series, evidence, (followed, beside))
@@ -94,25 +101,39 @@ def _checks(
     whole: tuple[Sequence[Release], Passes] | None,
     *,
     allow_seeded: bool,
+    beside_original: bool = False,
 ) -> list[Verdict]:
     """What the files of a release show; ``promised``: the guarantees that are checked, ``whole`` as
     of :func:`_promise`.
     """
-    checks = consistency.check(release, earlier, evidence=evidence, allow_seeded=allow_seeded)
+    checks = consistency.check(
+        release,
+        earlier,
+        evidence=evidence,
+        allow_seeded=allow_seeded,
+        beside_original=beside_original,
+    )
     for public in promised:
         checks += _promise(public, release, earlier, evidence, whole)
     return [*checks, *stated.check(release)]
 
 
 def _in_parts(
-    release: Release, series: Sequence[Release], each: EachPart, *, allow_seeded: bool
+    release: Release,
+    series: Sequence[Release],
+    each: EachPart,
+    *,
+    allow_seeded: bool,
+    beside_original: bool,
 ) -> list[Verdict]:
     """The same of a release in parts, of which one is in memory at a time: each is checked as a
     release by itself, and the verdicts are merged.
     """
     merged = Merged()
     earlier = [before for before in series if before.number < release.number]
-    look = partial(_of_part, release, earlier, allow_seeded=allow_seeded)
+    look = partial(
+        _of_part, release, earlier, allow_seeded=allow_seeded, beside_original=beside_original
+    )
     for part in each(look, range(len(release.manifest.parts))):
         merged.add(part)
     return merged.verdicts()
@@ -142,16 +163,26 @@ def _over_parts(
 
 
 def _of_part(
-    release: Release, earlier: Sequence[Release], number: int, *, allow_seeded: bool
+    release: Release,
+    earlier: Sequence[Release],
+    number: int,
+    *,
+    allow_seeded: bool,
+    beside_original: bool,
 ) -> Found:
-    part = Part.read_part(release.path, release.manifest, number)
-    return part_found(part, earlier, allow_seeded=allow_seeded)
-
-
-def part_found(part: Part, earlier: Sequence[Release], *, allow_seeded: bool) -> Found:
     """What the files of one part show, of all that is about every group by itself."""
+    part = Part.read_part(release.path, release.manifest, number)
     promised = [public for public in part.manifest.guarantees if _of_each_group(public)]
-    return Found.of(part, _checks(part, promised, earlier, None, None, allow_seeded=allow_seeded))
+    checks = _checks(
+        part,
+        promised,
+        earlier,
+        None,
+        None,
+        allow_seeded=allow_seeded,
+        beside_original=beside_original,
+    )
+    return Found.of(part, checks)
 
 
 def _of_each_group(public: Mapping[str, Any]) -> bool:

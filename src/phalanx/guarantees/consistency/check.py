@@ -54,9 +54,11 @@ def check(
     *,
     evidence: Evidence | None = None,
     allow_seeded: bool = False,
+    beside_original: bool = False,
 ) -> list[Verdict]:
     """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether
-    the release may be published at all.
+    the release may be published at all. ``beside_original``: whether it is laid beside its original
+    by another check, if not by this one.
     """
     faults = (
         _group_and_box_faults(release)
@@ -91,6 +93,7 @@ def check(
     if (
         release.form.has_intervals
         and release.manifest.boxes == "tight"
+        and not beside_original
         and (evidence is None or release.number not in evidence.microdata)
     ):
         note += (
