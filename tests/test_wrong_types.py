@@ -255,6 +255,7 @@ DOORS: dict[str, Any] = {
         identifier=["a"],  # type: ignore[arg-type]
     ),
     "verify, cluster": lambda release, _: px.verify(release, originals=[TABLE], cluster=5),  # type: ignore[arg-type]
+    "verify, progress": lambda release, _: px.verify(release, progress=True),  # type: ignore[arg-type]
     "verify, ledger": lambda release, _: px.verify(release, ledger=5),  # type: ignore[arg-type]
     "ledger": lambda *_: px.Ledger.open(None),  # type: ignore[arg-type]
     "ledger, is there": lambda *_: px.Ledger.exists(None),  # type: ignore[arg-type]

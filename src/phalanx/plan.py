@@ -21,13 +21,14 @@ from phalanx.errors import (
     PlanError,
     SchemaError,
     SourceError,
+    check_progress,
     did_you_mean,
     kind_of,
     path_of,
 )
 from phalanx.methods.base import Budgeted, Method, make, promises_nothing
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
-from phalanx.series.given import Progress, check_progress
+from phalanx.series.given import Progress
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.series import Series

@@ -149,6 +149,18 @@ def test_what_is_done_is_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch, 
     assert ("tables" in terminal.getvalue() and "3/7" in terminal.getvalue()) is not quiet
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_is_looked_at_is_named_on_a_terminal(monkeypatch: pytest.MonkeyPatch, quiet) -> None:
+    """First one thing and then another, each counted from its own beginning."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with output.watching("read", quiet=quiet) as progress:
+        progress("files", 5, 5)
+        progress("persons", 3, None)
+    shown = terminal.getvalue()
+    assert ("persons" in shown and "3/?" in shown) is not quiet
+
+
 HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"
 SHOWN = r"flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"
 

@@ -2,6 +2,7 @@
 """Benchmarks are run by hand, where nobody would see for weeks that one does not run any more."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 SMALL = {
     "accounting": "--rounds 1",
+    "cliffs": "--rows 300 --only 'anatomy: 50'",
     "global_guarantee": "--persons 5000 --releases 2 --rows 2000 --stay-releases 2",
     "house": "",
     "jobs": "--rows 2000 --profile --only anatomy",
@@ -40,7 +42,7 @@ def test_a_benchmark_runs_and_leaves_nothing(name: str, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "temporary").mkdir()
     ended = subprocess.run(
-        [sys.executable, FOLDER / f"{name}.py", *SMALL[name].split()],
+        [sys.executable, FOLDER / f"{name}.py", *shlex.split(SMALL[name])],
         cwd=tmp_path / "here",
         env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
         capture_output=True,

@@ -163,3 +163,23 @@ def test_what_is_wrong_with_the_original_is_said(tmp_path, published):
         said(folder, tmp_path / "nowhere.parquet")
     with pytest.raises(ReleaseError, match="2 original table"):
         verify(folder, originals=[file, file], allow_seeded=True)
+
+
+def test_a_check_tells_how_far_it_is(tmp_path, published):
+    """Of files, of the rows of an original, which are read once for their persons and twice for
+    their values, and of parts: each from 0 or a step to its end.
+    """
+    folder = published(Mondrian(k=5))
+    steps: dict[str, list[tuple[int, int | None]]] = {}
+    verify(
+        folder,
+        originals=[tmp_path / "t.parquet"],
+        identifier="who",
+        allow_seeded=True,
+        progress=lambda what, done, of: steps.setdefault(what, []).append((done, of)),
+    )
+    manifest = Release.read(folder).manifest
+    assert list(steps) == ["files", "original", "parts"]
+    assert steps["original"] == [(8_000, 8_000), (8_000, 16_000), (16_000, 16_000)]
+    for what, of in (("files", len(manifest.files)), ("parts", len(manifest.parts))):
+        assert steps[what] == [(done, of) for done in range(of + 1)]

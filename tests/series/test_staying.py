@@ -75,7 +75,9 @@ def test_a_series_in_parts_is_a_series(tmp_path, method):
         assert {v.result for v in each.checks} <= {"holds", "not checked", "stated", "not covered"}
         assert each.manifest.counterfeits == Release.read(each.path).form.counterfeit_rows
     paths = [each.path for each in made]
-    with_ledger = verify(paths, ledger=url(tmp_path))
+    steps: list[tuple[str, int, int | None]] = []
+    with_ledger = verify(paths, ledger=url(tmp_path), progress=lambda *step: steps.append(step))
+    assert [done for what, done, _ in steps if what == "persons"][:4] == [1, 2, 3, 4]
     assert with_ledger.holds
     assert [v.worst for v in with_ledger.checks if v.name.endswith("persons and parts")] == [0]
     assert verify(paths).holds

@@ -278,6 +278,28 @@ def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
+@contextmanager
+def watching(first: str, *, quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar on standard error, on a terminal only; yields what to call with what is looked at, how
+    many of it were, and of how many.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _what, _done, _of: None
+        return
+    with _bar() as bar:
+        task = bar.add_task(first, total=None)
+        now = first
+
+        def look(what: str, done: int, of: int | None) -> None:
+            nonlocal now, task
+            if what != now:
+                bar.remove_task(task)
+                now, task = what, bar.add_task(what, total=of)
+            bar.update(task, completed=done, total=of)
+
+        yield look
+
+
 def _bar() -> "Progress":
     """What was done, of how much, since when and for how long still."""
     from rich.console import Console

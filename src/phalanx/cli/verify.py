@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from phalanx.cli.fields import option_fields
 from phalanx.cli.locations import release_folders
-from phalanx.cli.output import JSON, show_json, show_verdicts
+from phalanx.cli.output import JSON, QUIET, show_json, show_verdicts, watching
 
 
 class Verify(TyperCommand):
@@ -131,6 +131,7 @@ def verify(
         ),
     ] = False,
     json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Check what was published, from the files alone and against whatever evidence is given.
 
@@ -196,16 +197,18 @@ def verify(
             " quasi-identifiers with --quasi (and --sensitive) to check it."
         )
     else:
-        verification = check(
-            releases,
-            ledger=None if ledger is None else ledger_url(ledger),
-            originals=original or (),
-            identifier=identifier,
-            cluster=cluster,
-            allow_seeded=allow_seeded,
-            engine=engine,  # type: ignore[arg-type] # which is refused in a sentence
-            spark_master=spark_master,
-        )
+        with watching("read", quiet=quiet or json) as progress:
+            verification = check(
+                releases,
+                ledger=None if ledger is None else ledger_url(ledger),
+                originals=original or (),
+                identifier=identifier,
+                cluster=cluster,
+                allow_seeded=allow_seeded,
+                engine=engine,  # type: ignore[arg-type] # which is refused in a sentence
+                spark_master=spark_master,
+                progress=progress,
+            )
     if json:
         show_json(verification.to_json())
     else:

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from phalanx.errors import PlanError, path_of
+from phalanx.errors import PlanError, check_progress, path_of
 from phalanx.exact import whole
 from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
@@ -24,7 +24,6 @@ from phalanx.exploration.running import answers
 from phalanx.plan import Plan
 from phalanx.plan_file import write_new
 from phalanx.report.multiples import Dot, Multiples, Panel, frontier
-from phalanx.series.given import check_progress
 from phalanx.temporary import temporary_folder
 
 Progress = Callable[[int, int], None]

@@ -109,15 +109,6 @@ def check_parts(
         raise PlanError(f"[method] {nothing}; ask for more.")
 
 
-def check_progress(progress: Callable[..., None]) -> None:
-    """PlanError where something else stands in the place of a function."""
-    if not callable(progress):
-        raise PlanError(
-            f"progress is {kind_of(progress)}; give a function that takes a step, as in"
-            " progress=print."
-        )
-
-
 def by_lines(table: Any, schema: Schema) -> Any:
     """A CSV file by its path as what is read once it is known how much memory there is."""
     if not is_csv(table):

@@ -13,14 +13,14 @@ from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.engines.fetched import FETCHED
-from phalanx.errors import MethodError, ReleaseError
+from phalanx.errors import MethodError, ReleaseError, check_progress
 from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import Progress, check_parts, check_progress, read_table, reason
+from phalanx.series.given import Progress, check_parts, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
 from phalanx.temporary import temporary_folder
 

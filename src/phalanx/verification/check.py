@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from phalanx.errors import PlanError, ReleaseError
+from phalanx.errors import PlanError, ReleaseError, check_progress
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
@@ -21,6 +21,7 @@ from phalanx.release.folder import Release, Unread, check_unchanged, form_size
 from phalanx.release.foreign import Foreign
 from phalanx.release.room import Room
 from phalanx.verification.gathering import as_tables, gather_evidence, read_releases
+from phalanx.verification.progress import FILES, PARTS, Progress, silent, told, told_beside
 from phalanx.verification.recorded import share
 
 
@@ -62,6 +63,7 @@ def verify(
     allow_seeded: bool = False,
     engine: Literal["local", "spark"] | None = None,
     spark_master: str | None = None,
+    progress: Progress = silent,
 ) -> Verification:
     """Check releases of one series from their files, and against whatever evidence is laid beside
     them.
@@ -90,6 +92,9 @@ def verify(
     spark_master : str, optional
         Where Spark runs, in its own words; by default in the session that is active, or on all
         processors of this machine.
+    progress : Progress, optional
+        Called with what is looked at of a release in parts (``files``, ``original``, ``parts`` or
+        ``persons``), how many of them were, and of how many; None where that is not known.
 
     Returns
     -------
@@ -103,17 +108,18 @@ def verify(
     LedgerError
         Where the ledger cannot be read, or knows no such series.
     PlanError
-        Where there is no such engine, or no Spark.
+        Where there is no such engine, or no Spark, or ``progress`` is no function.
     ExtraError
         Where PySpark or Java is missing.
     MachineError
         Where the machine lacks the memory, threads or open files that reading takes, which is no
         verdict.
     """
+    check_progress(progress)
     originals = as_tables(originals)
     with ExitStack() as rooms:
         each, beside = rooms.enter_context(_where(engine, spark_master))
-        given = read_releases(releases, each, Room(share(), form_size))
+        given = read_releases(releases, told(each, FILES, progress), Room(share(), form_size))
         read = [rooms.enter_context(release.on_disk()) for release in given]
         for release in read:
             if not isinstance(release, Unread):  # whose folder was looked at just now
@@ -127,6 +133,7 @@ def verify(
                 cluster=cluster,
                 persons=len(read) > 1,
                 in_parts=True,
+                progress=progress,
             )
             if ledger is not None or originals
             else (Evidence.of([release.evidence for release in given]), [])
@@ -134,7 +141,11 @@ def verify(
         return Verification(
             [
                 *verify_releases(
-                    read, evidence, allow_seeded=allow_seeded, each=each, beside=beside
+                    read,
+                    evidence,
+                    allow_seeded=allow_seeded,
+                    each=told(each, PARTS, progress),
+                    beside=told_beside(beside, progress),
                 ),
                 *recorded,
             ]

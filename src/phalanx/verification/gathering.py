@@ -29,6 +29,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import EachFile, Release, opened
 from phalanx.release.form import Form
 from phalanx.release.room import Room
+from phalanx.verification.progress import Progress, silent, told_of_rows
 from phalanx.verification.recorded import of_ledger, share
 
 
@@ -81,6 +82,7 @@ def gather_evidence(
     cluster: str | None = None,
     persons: bool = True,
     in_parts: bool = False,
+    progress: Progress = silent,
 ) -> tuple[Evidence, list[Verdict]]:
     """The evidence that a ledger and original tables give, and whether the folders are those that
     the ledger recorded.
@@ -88,7 +90,8 @@ def gather_evidence(
     ``persons``: whether it must be known who is who in the original tables; without a ledger, and
     about one release alone, it need not be. ``in_parts``: whether it is read part by part who is in
     which group of a release in parts, and an original of one counted, where nothing is asked of its
-    persons: a check needs no more, an adversary and a measure need the rows.
+    persons: a check needs no more, an adversary and a measure need the rows. ``progress`` is told of
+    rows that are counted.
     """
     if originals and len(originals) != len(releases):
         raise ReleaseError(
@@ -119,7 +122,7 @@ def gather_evidence(
         if batches is None:
             microdata[number] = _encoded(release, original, identifier, cluster, key)
         else:
-            combinations[number] = _combined(release, batches, identifier, key)
+            combinations[number] = _combined(release, batches, identifier, key, progress)
     for release in releases:
         if release.number in evidence.groups.keys() & microdata.keys():
             _check_all_are_there(
@@ -183,7 +186,11 @@ def _batches(release: Release, original: Any) -> Batches | None:
 
 
 def _combined(
-    release: Release, batches: Batches, identifier: str | None, key: PersonKey
+    release: Release,
+    batches: Batches,
+    identifier: str | None,
+    key: PersonKey,
+    progress: Progress,
 ) -> Combinations:
     """The combinations of values that an original table's persons have, of the columns that were
     published; SourceError where a person is there twice.
@@ -194,11 +201,13 @@ def _combined(
         check_columns(pl.DataFrame(schema=dict.fromkeys(batches.names, pl.Null)), schema)
         if identifier is not None:
             with Repeated(batches.rows, int(share()), Path(gettempdir())) as repeated:
-                for batch in batches.each([identifier]):
+                read = told_of_rows(lambda: batches.each([identifier]), batches.rows, progress)
+                for batch in read():
                     repeated.see(key.hash(batch[identifier]))
                 repeated.check(identifier)
         values_alone = replace(schema, identifier=None, drop=[])
-        return Combinations.counted(lambda: batches.each(names), values_alone)
+        read = told_of_rows(lambda: batches.each(names), 2 * batches.rows, progress)
+        return Combinations.counted(read, values_alone)
     except SchemaError as error:
         raise SchemaError(f"the original table of release {release.number}: {error}") from None
 
