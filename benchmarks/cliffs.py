@@ -119,9 +119,10 @@ def look(name: str, job: Job, releases: int, most: float, folder: Path) -> int:
     for times in (1, 2):
         place = folder / str(times)
         place.mkdir()
-        frame = table(job.rows * times, more=job.more, values=job.values, alike=job.alike)
+        shape = {"more": job.more, "values": job.values, "alike": job.alike}
+        frame = table(job.rows * times, **shape)
         for number in range(1, releases + 1):
-            frame = frame if number == 1 else churned(frame, number)
+            frame = frame if number == 1 else churned(frame, number, **shape)
             frame.write_parquet(place / f"table-{number}.parquet")
         (place / "plan.toml").write_text(plan(job))
         places.append(place)

@@ -36,6 +36,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -123,12 +124,12 @@ def tree(leaves: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def churned(frame: pl.DataFrame, release: int) -> pl.DataFrame:
+def churned(frame: pl.DataFrame, release: int, **shape: Any) -> pl.DataFrame:
     """The table of the next release: one person in twenty leaves for a newcomer, and all others keep
-    their values.
+    their values; ``shape`` as of the table.
     """
     gone = max(1, frame.height // 20)
-    return pl.concat([frame.slice(gone), table(gone, first=release * 10_000_000)])
+    return pl.concat([frame.slice(gone), table(gone, first=release * 10_000_000, **shape)])
 
 
 @dataclass

@@ -45,13 +45,16 @@ def test_attacks_stand_under_their_question():
 
 def test_every_adversary_is_played_or_named():
     """Whoever has a place on the command line is played by `all`, or named with a reason, for every
-    form.
+    form; each is told of in its turn.
     """
     attacks = typer.main.get_command(cli.app).commands["attack"]
     known = set(attacks.list_commands(typer.Context(attacks))) - {"all"}
     assert known > {"posterior", "linkage", "composition"}
     for kind in ("generalized", "bucketized", "sliced"):
-        found = play_all([published(kind, MICRODATA, [0] * 4 + [1] * 4)], EVIDENCE)
+        turns: list[str] = []
+        release = published(kind, MICRODATA, [0] * 4 + [1] * 4)
+        found = play_all([release], EVIDENCE, turns.append)
+        assert turns == list(KNOWN)
         played = {attack.adversary for answer in found for attack in answer.played}
         named = {name for answer in found for name in answer.not_played}
         assert played | named == known

@@ -3,7 +3,7 @@
 Working Party, Opinion 05/2014, section 2.2).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -126,9 +126,13 @@ def play_one(release: Release, evidence: Evidence, attacks: Sequence[Attack] = (
     return answers(played, not_played)
 
 
-def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
+def play_all(
+    releases: Sequence[Release],
+    evidence: Evidence,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Answer]:
     """Play every adversary that the releases and the evidence allow, those of one release against
-    the last one.
+    the last one; ``progress`` is told the name of each, of ``KNOWN``, in its turn.
 
     An adversary that cannot be played, as it needs another form or knows what is not given, is
     named with the reason; *composition* needs a second publisher, and is played by itself. One that
@@ -138,6 +142,7 @@ def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
     played: list[Attack] = []
     not_played: dict[str, str] = {}
     for name, looks_at in _everybody(not_played):
+        progress(name)
         instead = getattr(KNOWN[name], "not_of_one", "")
         if looks_at == "publishers":
             not_played[name] = "no other publisher's releases are given; play it by itself"

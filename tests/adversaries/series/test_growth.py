@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from naive.growth import Grouped
 from phalanx.adversaries import Growth
-from phalanx.adversaries.series import growing, growth
-from phalanx.adversaries.series.growing import Demand, Group, reached
+from phalanx.adversaries.series import growing, growth, joining
+from phalanx.adversaries.series.growing import Demand, Group, Left, reached
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -237,6 +237,40 @@ def test_reach_is_that_of_a_slow_twin(members, others):
     ]
 
 
+@pytest.mark.parametrize(("together", "near"), [(1, 1), (2, 3), (16, 64)])
+@pytest.mark.parametrize("wide", [4, 9, 40])
+def test_those_who_look_near_find_what_is_far(monkeypatch, together, near, wide):
+    """Members who look at what is near them first get as far as those who look at all, however few
+    they look at, also where many stand at one place.
+    """
+    monkeypatch.setattr(joining, "_TOGETHER", together)
+    monkeypatch.setattr(joining, "_NEAR", near)
+    rng = np.random.default_rng(wide)
+    for _ in range(12):
+        members, others = (
+            rng.integers(0, wide, (many, 2)).astype(float) for many in rng.integers(1, 60, 2)
+        )
+        rows = [[tuple(row) for row in side.tolist()] for side in (members, others)]
+        expected = [slowly(*rows, seed) for seed in range(len(members))]
+        assert joining.joined(members, others).tolist() == expected
+
+
+def test_a_large_group_takes_no_square_of_its_time(monkeypatch):
+    """Of 4,000 members among 8,000 others few look at more than what is near them."""
+    places = 0
+    wider = joining._wider
+
+    def counting(rows, low, high):
+        nonlocal places
+        places += len(rows) * len(low)
+        return wider(rows, low, high)
+
+    monkeypatch.setattr(joining, "_wider", counting)
+    rng = np.random.default_rng(5)
+    joining.joined(rng.random((4_000, 2)), rng.random((8_000, 2)))
+    assert places < 4_000 * 12_000
+
+
 def slowly(members, others, seed):
     """Whole boxes measured anew at every step; ties to members, of these to the first."""
     box, left, joined = [members[seed]], [m for i, m in enumerate(members) if i != seed], 0
@@ -278,14 +312,16 @@ def test_what_is_asked_of_rows_is_that_of_their_persons(linked):
     """
     rng = np.random.default_rng(linked)
     persons = [bytes([i]) for i in rng.permutation(60)]
-    survival = {
-        value: {bytes([i]): float(rng.uniform(0.6, 1)) for i in rng.choice(90, linked, False)}
-        for value in ("a", "b", "none")
-    }
-    survival["none"].clear()
+    left, survival = Left(), {"a": {}, "b": {}}
+    for value in ("a", "b", "b", "a", "b") if linked else ():
+        persons_linked = [bytes([i]) for i in rng.choice(90, linked, False)]
+        kept = rng.uniform(0.6, 1, linked)
+        left.link(value, left.numbers(persons_linked), kept)
+        for person, share in zip(persons_linked, kept.tolist(), strict=True):
+            survival[value][person] = survival[value].get(person, 1.0) * share
     demand = Demand(2.0, factor=2.0, known=True)
-    asked = growing.Asked(demand, persons, survival)
-    for value in ("a", "b", "none", "never"):
+    asked = growing.Asked(demand, left.numbers(persons), left)
+    for value in ("a", "b", "never"):
         for rows in (np.arange(60), rng.integers(0, 60, 200), np.zeros(0, dtype=np.int64)):
             expected = slowly_asked(demand, persons, survival, value, rows.tolist())
             assert np.array_equal(asked.of(value, rows), expected)
@@ -294,9 +330,12 @@ def test_what_is_asked_of_rows_is_that_of_their_persons(linked):
 def test_values_take_no_room_for_every_person():
     """What is asked of 2,000 persons for 2,000 values is not laid down for all of both."""
     persons = [i.to_bytes(2, "big") for i in range(2000)]
-    survival = {value: {persons[value]: 0.9} for value in range(2000)}
+    left = Left()
+    numbers = left.numbers(persons)
+    for value in range(2000):
+        left.link(value, numbers[value : value + 1], np.array([0.9]))
     demand = Demand(2.0, factor=2.0, known=True)
-    assert work.memory(lambda: growing.Asked(demand, persons, survival)) < 8_000_000
+    assert work.memory(lambda: growing.Asked(demand, numbers, left)) < 8_000_000
 
 
 def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):
@@ -308,7 +347,7 @@ def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):
     )
     assert Growth().attack(releases, evidence).clear
     monkeypatch.setattr(
-        growing, "_grown", lambda members, seeds, _: np.full(len(seeds), len(members) - 1)
+        growing, "joined", lambda members, _: np.full(len(members), len(members) - 1)
     )
     assert not Growth().attack(releases, evidence).clear
 

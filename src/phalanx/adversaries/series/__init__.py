@@ -2,6 +2,6 @@
 """Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is
 followed; ``possible``: the values that each may have.
 
-``growth`` (``growing``) replays how groups grew, ``counterfeits`` why they were needed;
+``growth`` (``growing``, ``joining``) replays how groups grew, ``counterfeits`` why they were needed;
 ``composition``: two publishers.
 """

@@ -7,20 +7,19 @@ rows with protected values, those that demand most first; the row joins that mak
 least, until the group is as large as it must be; who would raise the demand is passed over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints
+from phalanx.adversaries.series.joining import ROUNDING, joined
+from phalanx.arrays import Floats, Ints, in_order
 from phalanx.exact import exact
 
-_ROUNDING: Final = 1e-9
-"""More than rounding costs a width or a demand."""
-_PLACES: Final = 1 << 21
-"""So many places of rows beside boxes are held at once."""
+_FEW: Final = 256
+"""Among so many members the longest step is looked for."""
 
 
 @dataclass(frozen=True)
@@ -56,27 +55,55 @@ class Demand:
         margin = self.l * survival - (self.l - 1)
         with np.errstate(divide="ignore"):
             asked = np.where(
-                margin > _ROUNDING, self.l * survival / np.maximum(margin, _ROUNDING), inf
+                margin > ROUNDING, self.l * survival / np.maximum(margin, ROUNDING), inf
             )
         return np.maximum(self.factor * asked, self.least)
 
 
-class Asked:
-    """What each row of a table demands, which is the same for all but those whose person a group linked
-    with a value before; ``survival``: what is left to them, by value and person.
+class Left:
+    """What is left to each person, by value, of the probability that no group linked them to it so
+    far: 1 but for those who were in a group with it.
     """
 
-    def __init__(
-        self, demand: Demand, persons: list[bytes], survival: Mapping[Any, Mapping[bytes, float]]
-    ) -> None:
+    def __init__(self) -> None:
+        self._number: dict[bytes, int] = {}
+        self.of: dict[Any, tuple[Ints, Floats]] = {}
+        """By value the numbers of those whom a group linked to it, ascending, and what is left."""
+
+    def numbers(self, persons: Sequence[bytes]) -> Ints:
+        """A number for each person, the same in every release, shape (n,)."""
+        known = self._number
+        return np.array([known.setdefault(person, len(known)) for person in persons], np.int64)
+
+    def link(self, value: Any, numbers: Ints, kept: Floats) -> None:
+        """Groups with a value linked these persons to it, each once, and so much of what was left
+        to each is ``kept``.
+        """
+        before, left = self.of.get(value, (np.zeros(0, dtype=np.int64), np.zeros(0)))
+        everyone = np.concatenate([before, numbers])
+        order = in_order(everyone)
+        everyone, left = everyone[order], np.concatenate([left, kept])[order]
+        first = np.flatnonzero(np.diff(everyone, prepend=-1))
+        self.of[value] = everyone[first], np.multiply.reduceat(left, first)
+
+
+class Asked:
+    """What each row of a table demands, which is the same for all but those whose person, of these
+    ``numbers``, a group linked with a value before.
+    """
+
+    def __init__(self, demand: Demand, numbers: Ints, left: Left) -> None:
         self._fresh = float(demand.ratio(np.ones(1))[0])
         self._linked: dict[Any, tuple[Ints, Floats]] = {}
-        row_of = {person: row for row, person in enumerate(persons)} if survival else {}
-        for value, linked in survival.items():
-            here = sorted((row_of[p], left) for p, left in linked.items() if p in row_of)
-            if here:
-                rows, left = (np.array(side) for side in zip(*here, strict=True))
-                self._linked[value] = rows, demand.ratio(left)
+        by_number = in_order(numbers)
+        ascending = numbers[by_number]
+        for value, (linked, of_each) in left.of.items():
+            at = np.searchsorted(ascending, linked).clip(max=len(numbers) - 1)
+            here = ascending[at] == linked
+            if here.any():
+                rows = by_number[at[here]]
+                order = in_order(rows)
+                self._linked[value] = rows[order], demand.ratio(of_each[here][order])
 
     def of(self, value: Any, rows: Ints) -> Floats:
         """What these rows demand for a value, shape (n,)."""
@@ -115,22 +142,21 @@ def reached(group: Group, demand: Demand) -> Ints:
     """
     low, high = group.members.min(axis=0), group.members.max(axis=0)
     most = float(group.demanded.max())
-    gap = np.maximum(low - group.others, 0).sum(axis=1) + np.maximum(group.others - high, 0).sum(
-        axis=1
-    )
-    near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + _ROUNDING)
-    if near.any():
+    gap = gaps(group.others, group.others, low, high)
+    near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + ROUNDING)
+    if near.any() and len(group.members) <= _FEW:
         near &= gap < _longest(group.members)
     others, n = group.others[near], len(group.members)
-    least = np.full(n, n - 1, dtype=np.int64)
-    step = max(1, _PLACES // ((n + len(others)) * group.members.shape[1]))
-    for start in range(0, n if len(others) else 0, step):
-        least[start : start + step] = _grown(
-            group.members, np.arange(start, min(start + step, n)), others
-        )
+    least = joined(group.members, others) if len(others) else np.full(n, n - 1, dtype=np.int64)
     if demand.known and group.single:
-        least[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
+        least[np.ceil(group.demanded - ROUNDING) < np.ceil(most - ROUNDING)] = -1
     return least
+
+
+def gaps(low: Floats, high: Floats, first: Floats, last: Floats) -> Floats:
+    """How far boxes, of shape (n, d), are from one box of shape (d,), added up over attributes."""
+    apart: Floats = (np.maximum(first - high, 0) + np.maximum(low - last, 0)).sum(axis=1)
+    return apart
 
 
 def _longest(members: Floats) -> float:
@@ -144,38 +170,3 @@ def _longest(members: Floats) -> float:
         joined[nearest], longest = True, max(longest, float(away[nearest]))
         away = np.minimum(away, np.abs(members - members[nearest]).sum(axis=1))
     return longest
-
-
-def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
-    """How many members join each of some ``seeds``, one after the other, before another person
-    makes the box grow less.
-    """
-    sizes = np.full(len(seeds), len(members) - 1, dtype=np.int64)
-    low, high, growing = members[seeds], members[seeds], np.arange(len(seeds))
-    joined = np.zeros((len(seeds), len(members)), dtype=bool)
-    joined[growing, seeds] = True
-    for so_far in range(len(members) - 1):
-        wider = np.where(joined[growing], np.inf, _wider(members, low[growing], high[growing]))
-        best = wider.argmin(axis=1)
-        least = wider[np.arange(len(growing)), best]
-        stops = _wider(others, low[growing], high[growing]).min(axis=1) < least - _ROUNDING
-        sizes[growing[stops]] = so_far
-        growing, best = growing[~stops], best[~stops]
-        low[growing], high[growing] = (
-            np.minimum(low[growing], members[best]),
-            np.maximum(high[growing], members[best]),
-        )
-        joined[growing, best] = True
-        if not len(growing):
-            break
-    return sizes
-
-
-def _wider(rows: Floats, low: Floats, high: Floats) -> Floats:
-    """By how much each of some boxes, of shape (b, d), grows with each of some rows, shape (b,
-    rows): attribute by attribute, of which there are few.
-    """
-    wider = np.zeros((len(low), len(rows)))
-    for at, first, last in zip(rows.T, low.T[:, :, None], high.T[:, :, None], strict=True):
-        wider += np.maximum(np.maximum(first - at, at - last), 0)
-    return wider

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,8 @@ from phalanx.adversaries.base import (
     trials,
     wilson,
 )
-from phalanx.adversaries.series.growing import Asked, Demand, Group, reached
+from phalanx.adversaries.series.growing import Asked, Demand, Group, Left, gaps, reached
+from phalanx.adversaries.series.joining import ROUNDING
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Bools, Floats, Ints, in_order
 from phalanx.data.microdata import Microdata
@@ -35,9 +36,6 @@ from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-
-_ROUNDING: Final = 1e-9
-"""More than rounding costs a demand."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,11 +201,11 @@ class Growth:
     ) -> Grown:
         """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
         releases, evidence = asked(releases, evidence, of_values=True)
-        survival: dict[Any, dict[bytes, float]] = defaultdict(dict)
+        left = Left()
         named = [
             one
             for r in sorted(releases, key=lambda r: r.number)
-            for one in _attacked(r, evidence, survival)
+            for one in _attacked(r, evidence, left)
         ]
         if not named:
             raise ReleaseError(
@@ -297,29 +295,29 @@ class _Grouped:
         self._groups = groups[in_order(taken[groups])]
         self._taken = taken[self._groups]
         low, high = np.full((2, len(taken), positions.shape[1]), [[[np.inf]], [[-np.inf]]])
-        published = place >= 0
+        published, self._positions = place >= 0, positions
         np.minimum.at(low, place[published], positions[published])
         np.maximum.at(high, place[published], positions[published])
         self._low, self._high = low[self._groups], high[self._groups]
 
     def free(self, members: Floats, size: int) -> Ints:
-        """The rows that no group had taken that became as large as ``size``, without the groups
-        that are too far from some ``members`` to come before one of them.
+        """The rows that no group had taken that became as large as ``size``, without those that are
+        too far from some ``members`` to come before one of them.
         """
         low, high = members.min(axis=0), members.max(axis=0)
-        first = slice(int(np.searchsorted(self._taken, size)))
-        gap = np.maximum(low - self._high[first], 0) + np.maximum(self._low[first] - high, 0)
-        near = gap.sum(axis=1) < (high - low).sum() + _ROUNDING
-        return np.concatenate(
+        first, most = slice(int(np.searchsorted(self._taken, size))), (high - low).sum() + ROUNDING
+        near = gaps(self._low[first], self._high[first], low, high) < most
+        rows = np.concatenate(
             [self._unpublished, *(self.rows[g] for g in self._groups[first][near].tolist())]
         )
+        positions = self._positions[rows]
+        near_rows: Ints = rows[gaps(positions, positions, low, high) < most]
+        return near_rows
 
 
-def _attacked(
-    release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]
-) -> Iterator[_Named]:
-    """All groups of a release with a protected value; ``survival`` is what it was before the
-    release, and is brought up to date.
+def _attacked(release: Release, evidence: Evidence, left: Left) -> Iterator[_Named]:
+    """All groups of a release with a protected value; ``left`` is as before the release, and is
+    brought up to date.
     """
     microdata, place = _placed(release, evidence)
     groups, promise = Groups.of(release).members, _promise(release)
@@ -334,14 +332,15 @@ def _attacked(
         [column.domain.normalised[column.codes] for column in microdata.quasi], axis=1
     )
     demand = Demand.of(release.manifest.method)
-    asked = Asked(demand, persons, survival)
+    numbers = left.numbers(persons)
+    asked = Asked(demand, numbers, left)
     cell = np.flatnonzero(passes[groups.cell_value])
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
     # rows of cohorts stand where they stood before; they are no person's neighbours
     cohort = np.bincount(groups.cell_group[lasts[groups.cell_value]], minlength=len(groups)) > 0
     grouped = _Grouped(place, positions, np.where(protecting, groups.sizes, 0), cohort)
     holds = _held(microdata)
-    after: list[tuple[Any, bytes, float]] = []
+    after: dict[Any, list[tuple[Ints, float]]] = defaultdict(list)
     cell = cell[in_order(groups.cell_group[cell])]
     cells = np.split(cell, np.searchsorted(groups.cell_group[cell], np.arange(1, len(groups))))
     for g in np.flatnonzero(protecting).tolist():
@@ -349,11 +348,8 @@ def _attacked(
         size = int(groups.sizes[g])
         mine = cells[g].tolist()
         here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine}
-        after += [
-            (value, persons[row], 1 - count / size)
-            for value, count in here.items()
-            for row in rows.tolist()
-        ]
+        for value, count in here.items():
+            after[value].append((rows, 1 - count / size))
         if cohort[g] or size < 2:
             continue
         free = grouped.free(positions[rows], size)
@@ -373,10 +369,10 @@ def _attacked(
             demand,
         )
         held = [holds[microdata.sensitive.codes[row]] for row in rows.tolist()]
-        has_value = _right(by_value >= demanded - _ROUNDING, held, list(here))
-        pressing = demanded >= demanded.max() - _ROUNDING
+        has_value = _right(by_value >= demanded - ROUNDING, held, list(here))
+        pressing = demanded >= demanded.max() - ROUNDING
         best, possible = sizes == sizes.max(), int((sizes == size - 1).sum())
-        best &= demanded >= demanded[best].max() - _ROUNDING
+        best &= demanded >= demanded[best].max() - ROUNDING
         yield _Named(
             names=[persons[row] for row in rows[best].tolist()],
             candidates=possible or size,
@@ -386,8 +382,10 @@ def _attacked(
             by_past=float(has_value[pressing].mean()),
             clear=possible == 1,
         )
-    for value, person, factor in after:
-        survival[value][person] = survival[value].get(person, 1.0) * factor
+    for value, linked in after.items():
+        rows = np.concatenate([rows for rows, _ in linked])
+        kept = np.repeat([share for _, share in linked], [len(rows) for rows, _ in linked])
+        left.link(value, numbers[rows], kept)
 
 
 def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:

@@ -6,7 +6,7 @@ questions.
 import typer
 
 from phalanx.cli.attack.options import IDENTIFIER, LEDGER, ORIGINAL, RELEASES
-from phalanx.cli.output import JSON, show_json, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -18,6 +18,7 @@ def everything(
     identifier: IDENTIFIER = None,
     ledger: LEDGER = None,
     json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Plays whom the releases and the tables allow, and answers the regulator's questions: singling
     out, linkability, inference.
@@ -25,6 +26,7 @@ def everything(
     JSON keys: questions (each question, asks, asked, adversaries, not_played).
     """
     from phalanx.adversaries.opinion import QUESTIONS, play_all
+    from phalanx.adversaries.registry import KNOWN
     from phalanx.cli.locations import ledger_url
     from phalanx.verification import gather_evidence, read_releases
 
@@ -33,7 +35,8 @@ def everything(
     evidence, _ = gather_evidence(
         read, ledger=url, originals=original, identifier=identifier, persons=len(read) > 1
     )
-    answers = play_all(read, evidence)
+    with steps(list(KNOWN), quiet=quiet or json) as progress:
+        answers = play_all(read, evidence, progress)
     if json:
         show_json({"questions": [answer.to_json() for answer in answers]})
         return
