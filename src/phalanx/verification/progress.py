@@ -18,7 +18,7 @@ its parts; and its persons, part by part.
 
 
 def silent(_what: str, _done: int, _of: int | None) -> None:
-    """Nobody is told."""
+    """Tell no one."""
 
 
 def told(

@@ -37,6 +37,7 @@ from phalanx.arrays import Floats, Ints
 from phalanx.errors import NotEligible
 from phalanx.exact import plain
 from phalanx.methods.global_guarantee.exposures import Demands
+from phalanx.methods.global_guarantee.kernels.demands import raised
 from phalanx.methods.global_guarantee.protected import Protected
 
 _MARGIN: Final = 1.001
@@ -106,13 +107,13 @@ class Waiting:
 
     def _ratios(self, rows: Ints, firsts: Sequence[int]) -> Floats:
         """What ``rows`` from each of some places on, ascending, demand by value, shape (f, v)."""
-        last = np.full(len(self.demands.starts) - 1, -1)
-        np.maximum.at(last, self.demands.history[rows], np.arange(len(rows)))
-        since = (np.searchsorted(firsts, last, side="right") - 1)[self.demands.history_of]
-        own, v = np.flatnonzero(since >= 0), len(self.demands.base)
-        ratios = np.tile(self.demands.base, len(firsts))
-        np.maximum.at(ratios, since[own] * v + self.demands.value[own], self.demands.ratio[own])
-        return np.maximum.accumulate(ratios.reshape(len(firsts), v)[::-1])[::-1]
+        asked = self.demands
+        last = np.full(len(asked.starts) - 1, -1)
+        last[asked.history[rows]] = np.arange(len(rows))  # of several, the last one stays
+        since = np.searchsorted(firsts, last, side="right") - 1
+        ratios = np.tile(asked.base, (len(firsts), 1))
+        raised(since, asked.starts, asked.value, asked.ratio, ratios)
+        return np.maximum.accumulate(ratios[::-1])[::-1]
 
     def _failing(self, m: int, ratio: Floats) -> float:
         """How likely nothing is published, at most, where ``m`` rows are to be shown that demand a

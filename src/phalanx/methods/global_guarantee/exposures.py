@@ -16,7 +16,7 @@ from phalanx.arrays import Codes, Floats, Ints, different
 from phalanx.data.standing import rows_of
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
-from phalanx.methods.global_guarantee.ratios import Strategy, at_most
+from phalanx.methods.global_guarantee.ratios import Strategy, at_most, nlow
 from phalanx.release.evidence.exposures import SCALE, Exposures
 
 TIMES: Final = 8
@@ -39,10 +39,9 @@ class Demands:
     value: Codes
     ratio: Floats
 
-    @cached_property
-    def history_of(self) -> Ints:
-        """The history of every entry of ``ratio``."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+    def history_of(self, entries: Ints) -> Ints:
+        """The histories of some entries of ``ratio``."""
+        return np.searchsorted(self.starts, entries, side="right") - 1
 
     @property
     def highest(self) -> Floats:
@@ -78,24 +77,35 @@ class Statistics:
         """Look all persons up."""
         return cls(carried, rows_of(persons, carried.persons), names)
 
-    def demands(self, strategy: Strategy) -> Demands:
-        """What the rows demand by a strategy, whatever they hold now: who holds a value must not be
-        known by the groups.
+    def least(self, l: Fraction) -> Demands:
+        """The least that keeps the guarantee for the rows, whatever they hold now: who holds a value
+        must not be known by the groups.
         """
-        fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
-        old, (history, starts, entry) = self.carried, self._histories
-        ratio = np.empty(len(entry))
-        for at in range(0, len(entry), _AT_ONCE):
-            some = entry[at : at + _AT_ONCE]
-            asked = strategy.ratio(old.survival[some] / SCALE, old.times[some])
-            ratio[at : at + _AT_ONCE] = np.maximum(asked, 1.0)
-        base = np.full(len(self.names), fresh)
-        return Demands(base, history, starts, old.value[entry], ratio)
+        history, pairs = self._histories
+        ratio = np.empty(len(pairs.value))
+        for at in range(0, len(ratio), _AT_ONCE):
+            some = slice(at, at + _AT_ONCE)
+            ratio[some] = nlow(pairs.survival[some] / SCALE, l)
+        base = np.full(len(self.names), nlow(np.ones(1), l)[0])
+        return Demands(base, history, pairs.starts, pairs.value, ratio)
+
+    def demands(self, strategy: Strategy, least: Demands) -> Demands:
+        """What the rows demand by a strategy, where so much is the ``least``."""
+        _, pairs = self._histories
+        ratio = np.empty(len(pairs.value))
+        for at in range(0, len(ratio), _AT_ONCE):
+            some = slice(at, at + _AT_ONCE)
+            ratio[some] = strategy.beyond(
+                least.ratio[some], pairs.survival[some], pairs.times[some]
+            )
+        fresh = np.full(len(least.base), SCALE), np.zeros(len(least.base), dtype=np.int64)
+        base = strategy.beyond(least.base, *fresh)
+        return replace(least, base=base, ratio=ratio)
 
     @cached_property
-    def _histories(self) -> tuple[Codes, Ints, Ints]:
+    def _histories(self) -> tuple[Codes, Pairs]:
         """The history of each row, shape (n,), among those that a row has, of which the last one is
-        of those who have none; where each begins; and which pairs of ``carried`` they are made of.
+        of those who have none; and their pairs.
         """
         old, is_known = self.carried, self.place != _UNKNOWN
         of = old.history[self.place[is_known]]
@@ -106,8 +116,10 @@ class Statistics:
         history[is_known] = number[of]
         first, end = old.starts[some], old.starts[some + 1]
         starts = np.concatenate([[0], np.cumsum(end - first)])
-        entry = np.repeat(first - starts[:-1], end - first) + np.arange(starts[-1])
-        return history, np.append(starts, starts[-1]), entry
+        before = _pairs(old)
+        taken = Pairs(starts, *(np.empty(starts[-1], dtype=each.dtype) for each in before[1:]))
+        kernels.take(before, some, taken)
+        return history, taken._replace(starts=np.append(starts, starts[-1]))
 
     def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
         """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;

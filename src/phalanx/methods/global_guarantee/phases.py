@@ -36,6 +36,7 @@ from phalanx.methods.global_guarantee.grouping import (
     join,
     places,
 )
+from phalanx.methods.global_guarantee.kernels.demands import spent
 from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE, Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
 from phalanx.methods.global_guarantee.protected import (
@@ -132,9 +133,10 @@ def suppress(table: Table, state: State) -> State:
         spent = _spent(table) & (state.group == FREE)
         return replace(state, emptied=state.emptied | spent)
     protected, least, v = table.held, table.least, len(table.held.names)
-    spent = (least.history_of * v + least.value)[least.ratio > len(table.people)]
+    much = np.flatnonzero(least.ratio > len(table.people))
+    too_much = least.history_of(much) * v + least.value[much]
     entries = (
-        np.isin(least.history[protected.row_of].astype(np.int64) * v + protected.codes, spent)
+        np.isin(least.history[protected.row_of].astype(np.int64) * v + protected.codes, too_much)
         & ~protected.permanent[protected.codes]
     )
     return replace(state, reason=state.refused(entries, Reason.SPENT))
@@ -216,11 +218,8 @@ def _spent(table: Table) -> Bools:
     asked, people = table.asked, len(table.people)
     shares = np.zeros(len(asked.base))
     shares[: len(table.shares)] = table.shares
-    ratio = np.minimum(asked.ratio, people + 1)
-    too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > people)
-    spent = np.zeros(len(asked.starts) - 1, dtype=bool)
-    spent[asked.history_of[too_much]] = True
-    return spent[asked.history]
+    of_history: Bools = spent(asked.starts, asked.value, asked.ratio, shares, _FILLED, people)
+    return of_history[asked.history]
 
 
 def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> State:

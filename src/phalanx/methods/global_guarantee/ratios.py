@@ -75,25 +75,15 @@ def constant_ratio(l: Fraction, exposures: int) -> float:
 
 
 class Strategy(Protocol):
-    """Says which ratio a group must have for a member, given the member's survival of the value and
-    in how many releases they were linked to it.
+    """Says which ratio a group must have for a member, given the least that keeps the promise
+    (``nlow``), the member's survival of the value, in parts of SCALE, and in how many releases they
+    were linked to it.
     """
 
-    def ratio(self, survival: Floats, times: Integers) -> Floats:
-        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not
-        be near the person any more.
+    def beyond(self, least: Floats, survival: Integers, times: Integers) -> Floats:
+        """The demanded ratios, shape (n,), never below the ``least``; infinite where the value may
+        not be near the person any more.
         """
-
-
-@dataclass(frozen=True)
-class Least:
-    """What keeps the promise now, and nothing for later (Section 5.1, Theorem 1)."""
-
-    l: Fraction
-
-    def ratio(self, survival: Floats, times: Integers) -> Floats:
-        """The least ratio itself."""
-        return nlow(survival, self.l)
 
 
 @dataclass(frozen=True)
@@ -105,9 +95,10 @@ class ConstantRatio:
     l: Fraction
     horizon: int
 
-    def ratio(self, survival: Floats, times: Integers) -> Floats:
-        """The larger of n_c and nlow."""
-        return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, nlow(survival, self.l))
+    def beyond(self, least: Floats, survival: Integers, times: Integers) -> Floats:
+        """The larger of n_c and the least."""
+        del survival, times
+        return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, least)
 
 
 @dataclass(frozen=True)
@@ -117,9 +108,9 @@ class Geometric:
     l: Fraction
     alpha: float
 
-    def ratio(self, survival: Floats, times: Integers) -> Floats:
-        """Alpha times nlow."""
-        least = nlow(survival, self.l)
+    def beyond(self, least: Floats, survival: Integers, times: Integers) -> Floats:
+        """Alpha times the least."""
+        del survival, times
         return np.maximum(self.alpha * _TIE * least, least)
 
 
@@ -141,11 +132,10 @@ class Adaptive:
     more; the last one holds for all further ones.
     """
 
-    def ratio(self, survival: Floats, times: Integers) -> Floats:
+    def beyond(self, least: Floats, survival: Integers, times: Integers) -> Floats:
         """The ratio of the next exposure, for persons with these ``times`` behind them."""
-        least = nlow(survival, self.l)
         with np.errstate(divide="ignore", invalid="ignore"):
-            budget = np.log(survival) - log1p(-1 / float(self.l))
+            budget = np.log(survival / SCALE) - log1p(-1 / float(self.l))
         ratios = np.full(len(least), inf)
         able = np.isfinite(least) & (budget > 0)
         kinds = np.minimum(times, len(self.again))
@@ -159,7 +149,9 @@ def at_most(times: float, ratio: Floats, least: Floats) -> Floats:
     """A strategy's ratios, and no more than ``times`` the least: what is asked where a table is too
     small for what the strategy would like.
     """
-    return np.maximum(np.minimum(ratio, times * _TIE * least), least)
+    asked = times * _TIE * least
+    np.minimum(ratio, asked, out=asked)
+    return np.maximum(asked, least, out=asked)
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:

@@ -22,7 +22,7 @@ from phalanx.methods.global_guarantee.exposures import Demands, Statistics
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
 from phalanx.methods.global_guarantee.protected import Protected
-from phalanx.methods.global_guarantee.ratios import Least, Strategy
+from phalanx.methods.global_guarantee.ratios import Strategy
 from phalanx.release.evidence.exposures import Exposures
 
 Reasons = npt.NDArray[np.int8]
@@ -107,12 +107,12 @@ class Table:
     @cached_property
     def asked(self) -> Demands:
         """The ratio n / n_s that each person demands of a group: what the strategy asks (Section 6)."""
-        return self.statistics.demands(self.strategy)
+        return self.statistics.demands(self.strategy, self.least)
 
     @cached_property
     def least(self) -> Demands:
         """The least of it that keeps the guarantee."""
-        return self.statistics.demands(Least(self.rules.bound))
+        return self.statistics.least(self.rules.bound)
 
     @property
     def first(self) -> bool:

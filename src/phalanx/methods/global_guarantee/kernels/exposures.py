@@ -87,6 +87,15 @@ def _copy(before: Pairs, at: int, end: int, after: Pairs, to: int) -> int:
 
 
 @_kernel
+def take(before: Pairs, some: Ints, after: Pairs) -> None:
+    """The pairs that ``some`` histories of ``before`` have, one after the other; ``after``: its
+    ``starts`` must hold the first places, the rest is filled.
+    """
+    for h in range(len(some)):
+        _copy(before, before.starts[some[h]], before.starts[some[h] + 1], after, after.starts[h])
+
+
+@_kernel
 def expose(before: Pairs, past: Ints, group: Ints, hosts: Hosts, scale: int, after: Pairs) -> int:
     """Count one release: every member of a group is exposed to each of its protected values;
     returns the least survival of the exposed.

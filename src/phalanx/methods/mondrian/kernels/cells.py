@@ -40,6 +40,26 @@ def select(order: Ints, keys: Floats, start: int, middle: int, end: int) -> None
 
 
 @_kernel
+def _widest(
+    positions: Floats, order: Ints, start: int, end: int, ends: Floats
+) -> tuple[int, float]:
+    """The attribute on which the rows ``order[start:end]`` are farthest apart, of several the first,
+    and how far; ``ends``: room for two numbers of each.
+    """
+    ends[:, 0], ends[:, 1] = np.inf, -np.inf
+    for i in range(start, end):
+        for q in range(len(ends)):
+            p = positions[order[i], q]
+            ends[q, 0] = p if p < ends[q, 0] else ends[q, 0]
+            ends[q, 1] = p if p > ends[q, 1] else ends[q, 1]
+    widest, width = 0, -1.0
+    for q in range(len(ends)):
+        if ends[q, 1] - ends[q, 0] > width:
+            widest, width = q, ends[q, 1] - ends[q, 0]
+    return widest, width
+
+
+@_kernel
 def arrange(positions: Floats, order: Ints, bounds: Ints, first: int, last: int) -> None:
     """Put rows into the cells ``first .. last - 1`` of a k-d tree: each node is cut in two along
     its widest attribute.
@@ -48,8 +68,7 @@ def arrange(positions: Floats, order: Ints, bounds: Ints, first: int, last: int)
     reordered between ``bounds[first]`` and ``bounds[last]`` so that cell i holds
     ``order[bounds[i]:bounds[i + 1]]``.
     """
-    d = positions.shape[1]
-    stack = np.empty((64, 2), np.int64)
+    ends, stack = np.empty((positions.shape[1], 2)), np.empty((64, 2), np.int64)
     stack[0, 0], stack[0, 1] = first, last
     waiting = 1
     while waiting > 0:
@@ -58,15 +77,7 @@ def arrange(positions: Floats, order: Ints, bounds: Ints, first: int, last: int)
         if b - a < 2:
             continue
         start, end = bounds[a], bounds[b]
-        widest, width = 0, -1.0
-        for q in range(d):
-            low, high = np.inf, -np.inf
-            for i in range(start, end):
-                p = positions[order[i], q]
-                low = p if p < low else low
-                high = p if p > high else high
-            if high - low > width:
-                widest, width = q, high - low
+        widest, width = _widest(positions, order, start, end, ends)
         middle = (a + b) // 2
         if width > 0 and bounds[middle] > start and bounds[middle] < end:
             select(order, positions[:, widest], start, bounds[middle], end)
@@ -83,23 +94,14 @@ def shares_out(positions: Floats, order: Ints, start: int, end: int, k: int, nam
     ``positions`` (n, d) as in :func:`arrange`; ``order[start:end]``: the rows, reordered; ``name``
     (n,) is set to one row of each group.
     """
-    d = positions.shape[1]
-    stack = np.empty((128, 2), np.int64)
+    ends, stack = np.empty((positions.shape[1], 2)), np.empty((128, 2), np.int64)
     stack[0, 0], stack[0, 1] = start, end
     waiting = 1 if end > start else 0
     while waiting > 0:
         waiting -= 1
         a, b = stack[waiting, 0], stack[waiting, 1]
         parts = (b - a) // k
-        widest, width = 0, -1.0
-        for q in range(d):
-            low, high = np.inf, -np.inf
-            for i in range(a, b):
-                p = positions[order[i], q]
-                low = p if p < low else low
-                high = p if p > high else high
-            if high - low > width:
-                widest, width = q, high - low
+        widest, width = _widest(positions, order, a, b, ends)
         if parts < 2:
             for i in range(a, b):
                 name[order[i]] = order[a]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What histories demand, in one pass over their pairs, against slow twins."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import demands as naive
+from phalanx.methods.global_guarantee.exposures import Statistics, hosts_of
+from phalanx.methods.global_guarantee.kernels.demands import raised, spent
+from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, nlow
+from phalanx.release.evidence.exposures import SCALE, Exposures
+
+VALUES = 4
+RATIOS = st.sampled_from([1.0, 2.0, 3.5, 8.0, 40.0, np.inf])
+HISTORIES = st.lists(st.dictionaries(st.integers(0, VALUES - 1), RATIOS), max_size=8)
+
+
+def rows_of(demands):
+    """The demands as compressed rows."""
+    starts = np.concatenate([[0], np.cumsum([len(d) for d in demands])]).astype(np.int64)
+    pairs = [pair for demand in demands for pair in sorted(demand.items())]
+    return (
+        starts,
+        np.array([value for value, _ in pairs], dtype=np.int32),
+        np.array([ratio for _, ratio in pairs], dtype=np.float64),
+    )
+
+
+@given(HISTORIES, st.data())
+def test_what_is_demanded_is_that_of_the_slow_twin(demands, data):
+    """By row and value the most that a history demands which is counted there, or what was there."""
+    since = data.draw(st.lists(st.integers(-1, 2), min_size=len(demands), max_size=len(demands)))
+    most = np.array(data.draw(st.lists(RATIOS, min_size=3 * VALUES, max_size=3 * VALUES)))
+    expected = naive.raised(since, demands, most.reshape(3, VALUES).tolist())
+    found = most.reshape(3, VALUES).copy()
+    raised(np.array(since, dtype=np.int64), *rows_of(demands), found)
+    assert found.tolist() == expected
+
+
+@given(HISTORIES, st.lists(st.floats(0, 1), min_size=VALUES, max_size=VALUES), st.integers(1, 50))
+def test_who_demands_too_much_is_found_as_by_the_slow_twin(demands, share, people):
+    """Those above the people, and those who ask more than the last release could give."""
+    found = spent(*rows_of(demands), np.array(share), 0.9, people)
+    assert found.tolist() == naive.spent(demands, share, 0.9, people)
+
+
+@pytest.mark.parametrize(
+    "strategy", [Geometric(3, 1.5), ConstantRatio(3, 4), Adaptive(3, (0.5, 0.2))], ids=repr
+)
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_rows_demand_what_their_persons_do(strategy, seed):
+    """Person by person and value by value, also where most of those who are carried are not there,
+    and where no one was before.
+    """
+    rng = np.random.default_rng(seed)
+    names = pl.Series("value", ["a", "b", "c"])
+    memory = Exposures.none()
+    for _ in range(rng.integers(0, 4)):
+        people = rng.permutation(20)[: rng.integers(1, 21)]
+        groups = rng.integers(-1, 3, len(people))
+        holders, held = rng.integers(0, len(people), 6), rng.integers(0, 3, 6)
+        hosts = hosts_of(groups[holders], held, np.full(3, 60), 3)
+        memory, _ = Statistics.of(memory, keys(people), names).after(keys(people), groups, hosts)
+    here = rng.permutation(20)[: rng.integers(1, 8)]
+    statistics = Statistics.of(memory, keys(here), names)
+    least = statistics.least(strategy.l)
+    asked = statistics.demands(strategy, least)
+    behind = of_persons(memory)
+    for row, person in enumerate(keys(here)):
+        for value in range(3):
+            survival, times = behind.get((person, value), (SCALE, 0))
+            parts = np.array([survival])
+            needed = nlow(parts / SCALE, strategy.l)
+            wanted = strategy.beyond(needed, parts, np.array([times]))
+            assert (demanded(least, row, value), demanded(asked, row, value)) == (
+                needed[0],
+                wanted[0],
+            )
+
+
+def keys(people):
+    """Person keys."""
+    return pl.Series("person", [bytes([p]) * 16 for p in people], dtype=pl.Binary)
+
+
+def of_persons(memory):
+    """By person and value what survives, and how often they were exposed."""
+    return {
+        (person, int(memory.value[j])): (int(memory.survival[j]), int(memory.times[j]))
+        for person, of in zip(memory.persons.to_list(), memory.history.tolist(), strict=True)
+        for j in range(memory.starts[of], memory.starts[of + 1])
+    }
+
+
+def demanded(asked, row, value):
+    """What one row demands for one value."""
+    history = int(asked.history[row])
+    for j in range(asked.starts[history], asked.starts[history + 1]):
+        if asked.value[j] == value:
+            return asked.ratio[j]
+    return asked.base[value]
