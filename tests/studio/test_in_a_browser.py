@@ -597,3 +597,17 @@ def test_what_is_typed_early_counts(chromium: Any, published: Any) -> None:
         script.continue_()
     shown(page, "#preview-mondrian").to_contain_text("at least 7")
     assert page.complaints == []
+
+
+def test_rows_that_are_turned_to_early_are_shown(chromium: Any, published: Any) -> None:
+    """To the last rows while the scripts are on their way: they are shown."""
+    _, addresses = published
+    page, held = enter(chromium, addresses[-1]), []
+    page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
+    page.goto(f"{page.origin}/data", wait_until="commit")
+    page.locator("#from").press("End")
+    last = page.locator("#from").get_attribute("max")
+    for script in held:
+        script.continue_()
+    shown(page, "#rows").to_contain_text(f"Rows {int(last):,} to")
+    assert page.complaints == []

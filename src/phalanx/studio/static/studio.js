@@ -5,7 +5,7 @@ document.addEventListener("submit", (event) => event.target.setAttribute("aria-b
 addEventListener("pageshow", () => {
   document.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy"));
   // moved or typed before this script ran, or kept by the browser over a reload
-  document.querySelectorAll("form.sliders input:not([type=hidden]), input[hx-get]").forEach((field) => {
+  document.querySelectorAll("form[hx-get] input:not([type=hidden]), input[hx-get]").forEach((field) => {
     if (field.value !== field.defaultValue) field.dispatchEvent(new Event("input", { bubbles: true }));
   });
 });
