@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -159,6 +160,17 @@ def test_what_is_looked_at_is_named_on_a_terminal(monkeypatch: pytest.MonkeyPatc
         progress("persons", 3, None)
     shown = terminal.getvalue()
     assert ("persons" in shown and "3/?" in shown) is not quiet
+
+
+def test_the_parts_of_the_next_release_are_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many of the same once more: the bar is not taken for one that has come to its end."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with output.watching("read", quiet=False) as progress:
+        for step in (("parts", 5, 5), ("parts", 0, 5), ("parts", 1, 5)):
+            progress(*step)
+    *_, last = re.findall(r"1/5.*", terminal.getvalue())
+    assert "-:--:--" in last
 
 
 HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"

@@ -77,7 +77,7 @@ def test_a_series_in_parts_is_a_series(tmp_path, method):
     paths = [each.path for each in made]
     steps: list[tuple[str, int, int | None]] = []
     with_ledger = verify(paths, ledger=url(tmp_path), progress=lambda *step: steps.append(step))
-    assert [done for what, done, _ in steps if what == "persons"][:4] == [1, 2, 3, 4]
+    assert [done for what, done, _ in steps if what == "persons"][:4] == [0, 1, 2, 3]
     assert with_ledger.holds
     assert [v.worst for v in with_ledger.checks if v.name.endswith("persons and parts")] == [0]
     assert verify(paths).holds

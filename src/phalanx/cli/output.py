@@ -288,14 +288,15 @@ def watching(first: str, *, quiet: bool) -> Iterator[Callable[[str, int, int | N
         return
     with _bar() as bar:
         task = bar.add_task(first, total=None)
-        now = first
+        now, before = first, 0
 
         def look(what: str, done: int, of: int | None) -> None:
-            nonlocal now, task
-            if what != now:
+            nonlocal now, before, task
+            if what != now or done < before:  # of the next release, perhaps
                 bar.remove_task(task)
-                now, task = what, bar.add_task(what, total=of)
+                task = bar.add_task(what, total=of)
             bar.update(task, completed=done, total=of)
+            now, before = what, done
 
         yield look
 

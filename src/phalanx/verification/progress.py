@@ -42,6 +42,7 @@ def told_beside(each: EachBeside, progress: Progress) -> EachBeside:
     """
 
     def calls(work: Callable[[int, Beside], T], tables: Iterable[Beside]) -> Iterator[T]:
+        progress(PERSONS, 0, None)
         for done, answer in enumerate(each(work, tables), 1):
             progress(PERSONS, done, None)
             yield answer
@@ -50,18 +51,19 @@ def told_beside(each: EachBeside, progress: Progress) -> EachBeside:
 
 
 def told_of_rows(
-    read: Callable[[], Iterable[pl.DataFrame]], of: int, progress: Progress
-) -> Callable[[], Iterator[pl.DataFrame]]:
-    """What reads the rows of an original, as often as ``read`` may be called, and tells of them;
-    ``of``: how many are read in all these times together.
+    of: int, progress: Progress
+) -> Callable[[Iterable[pl.DataFrame]], Iterator[pl.DataFrame]]:
+    """What hands on the rows of an original each time that they are read, and tells of them; ``of``:
+    how many are read in all these times together.
     """
     done = 0
 
-    def reads() -> Iterator[pl.DataFrame]:
+    def hands_on(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         nonlocal done
-        for batch in read():
+        progress(ORIGINAL, done, of)
+        for batch in batches:
             yield batch
             done += batch.height
             progress(ORIGINAL, done, of)
 
-    return reads
+    return hands_on

@@ -18,7 +18,7 @@ from phalanx.adversaries.series.joining import ROUNDING, joined
 from phalanx.arrays import Floats, Ints, in_order
 from phalanx.exact import exact
 
-_FEW: Final = 256
+_FEW: Final = 1024
 """Among so many members the longest step is looked for."""
 
 

@@ -20,8 +20,8 @@ _TOGETHER: Final = 16
 """So many seeds look together."""
 _NEAR: Final = 64
 """So many times as many different rows, at least, are near them at first."""
-_PLACES: Final = 1 << 21
-"""So many places of rows beside boxes are held at once."""
+_PLACES: Final = 1 << 18
+"""So many places of rows beside boxes are held at once, in a processor's cache."""
 _UNDECIDED: Final = -2
 
 
@@ -72,6 +72,8 @@ def _sizes(near: Near, seeds: Ints) -> Ints:
             half.sort()
             some, kept = _around(near, places[half])
             sizes[half] = _sizes(some, np.searchsorted(kept, seeds[half]))
+            if (sizes[half] == _UNDECIDED).mean() > 1 / 2:
+                break  # among many attributes hardly anything is near
     left = np.flatnonzero(sizes == _UNDECIDED)
     step = max(1, _PLACES // max(len(near.members) + len(near.others), 1))
     for start in range(0, len(left), step):
