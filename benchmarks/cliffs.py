@@ -11,10 +11,8 @@ releases are of a series in which one row in twenty leaves for a newcomer.
 """
 
 import argparse
-import contextlib
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -113,8 +111,8 @@ def commands(releases: int) -> dict[str, list[str]]:
     }
 
 
-def look(name: str, job: Job, releases: int, most: float, folder: Path) -> int:
-    """Print a line for each command; the number of those that are marked."""
+def look(name: str, job: Job, releases: int, most: float, folder: Path) -> tuple[int, int]:
+    """Print a line for each command; how many of them are marked, and how many were refused."""
     places = []
     for times in (1, 2):
         place = folder / str(times)
@@ -126,7 +124,7 @@ def look(name: str, job: Job, releases: int, most: float, folder: Path) -> int:
             frame.write_parquet(place / f"table-{number}.parquet")
         (place / "plan.toml").write_text(plan(job))
         places.append(place)
-    marked = 0
+    marked = refused = 0
     for command, argv in commands(releases).items():
         one, two = (ran(argv, place, most) for place in places)
         cpu, peak = two.cpu / max(one.cpu, 1e-9), two.peak / max(one.peak, 1e-9)
@@ -135,7 +133,7 @@ def look(name: str, job: Job, releases: int, most: float, folder: Path) -> int:
         )
         said = one.said or two.said
         steep = steep or said.startswith("more than")
-        marked += steep
+        marked, refused = marked + steep, refused + said.startswith("exit")
         print(
             f"{'<<' if steep else '  '} {name:<48}{command:<22}{one.cpu:>8.2f}{two.cpu:>8.2f}"
             f"{one.peak:>8.0f}{two.peak:>8.0f}  {said}",
@@ -143,7 +141,7 @@ def look(name: str, job: Job, releases: int, most: float, folder: Path) -> int:
         )
         if said and command == "publish 1":
             break
-    return marked
+    return marked, refused
 
 
 def main() -> None:
@@ -159,7 +157,7 @@ def main() -> None:
     )
     asked = parser.parse_args()
     print(f"   {asked.rows:,} rows, and twice as many{'cpu s':>56}{'peak MB':>16}")
-    marked = 0
+    marked = unlooked = 0
     for method, promise in METHODS.items():
         for kind, shape in INPUTS.items():
             name = f"{method}: {kind}"
@@ -168,11 +166,10 @@ def main() -> None:
                 job = Job(name, promise, asked.rows, **shape)  # type: ignore[arg-type]
                 apart = [[column for column in job.quasi if column not in BESIDE], BESIDE]
                 job.method = promise.replace("{columns}", json.dumps(apart))
-                folder = Path(tempfile.mkdtemp(prefix="phalanx-cliffs-"))
-                with contextlib.ExitStack() as left:
-                    left.callback(shutil.rmtree, folder)
-                    marked += look(name, job, releases, asked.most, folder)
-    print(f"{marked} lines are marked")
+                with tempfile.TemporaryDirectory() as folder:
+                    steep, refused = look(name, job, releases, asked.most, Path(folder))
+                marked, unlooked = marked + steep, unlooked + refused
+    print(f"{marked} lines are marked, and {unlooked} are of what was refused")
 
 
 if __name__ == "__main__":

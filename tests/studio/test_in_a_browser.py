@@ -567,18 +567,24 @@ def test_classes_are_counted_as_one_types(chromium: Any, published: Any) -> None
     studio.place.plan_path.write_text(before)
 
 
-def test_a_slider_that_is_moved_early_counts(chromium: Any, published: Any) -> None:
-    """Moved while the scripts of the page are still on their way, as on a slow machine: the figure
-    beside it and the estimate are those at which it stands.
-    """
-    _, addresses = published
+@contextmanager
+def loading(chromium: Any, addresses: list[str], path: str) -> Iterator[Any]:
+    """A page whose scripts are still on their way, as on a slow machine, and then come."""
     page, held = enter(chromium, addresses[-1]), []
     page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
-    page.goto(f"{page.origin}/explore?method=mondrian", wait_until="commit")
-    before = page.locator("output[for=step-k]").inner_text()
-    page.locator("#step-k").press("ArrowRight")
+    page.goto(f"{page.origin}/{path}", wait_until="commit")
+    yield page
     for script in held:
         script.continue_()
+
+
+def test_a_slider_that_is_moved_early_counts(chromium: Any, published: Any) -> None:
+    """Moved while the page is loading: the figure beside it and the estimate are those at which it
+    stands.
+    """
+    with loading(chromium, published[1], "explore?method=mondrian") as page:
+        before = page.locator("output[for=step-k]").inner_text()
+        page.locator("#step-k").press("ArrowRight")
     after = page.locator("#step-k").get_attribute("data-steps").split("|")
     at = after.index(before) + 1
     shown(page, "output[for=step-k]").to_have_text(after[at])
@@ -587,27 +593,17 @@ def test_a_slider_that_is_moved_early_counts(chromium: Any, published: Any) -> N
 
 
 def test_what_is_typed_early_counts(chromium: Any, published: Any) -> None:
-    """A figure of a promise, typed while the scripts are on their way: what is promised is of it."""
-    _, addresses = published
-    page, held = enter(chromium, addresses[-1]), []
-    page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
-    page.goto(f"{page.origin}/promise", wait_until="commit")
-    page.locator("#mondrian-k").fill("7")
-    for script in held:
-        script.continue_()
+    """A figure of a promise, typed while the page is loading: what is promised is of it."""
+    with loading(chromium, published[1], "promise") as page:
+        page.locator("#mondrian-k").fill("7")
     shown(page, "#preview-mondrian").to_contain_text("at least 7")
     assert page.complaints == []
 
 
 def test_rows_that_are_turned_to_early_are_shown(chromium: Any, published: Any) -> None:
-    """To the last rows while the scripts are on their way: they are shown."""
-    _, addresses = published
-    page, held = enter(chromium, addresses[-1]), []
-    page.route("**/static/*.js", lambda route: held.append(route))  # noqa: PLW0108 - which is marked
-    page.goto(f"{page.origin}/data", wait_until="commit")
-    page.locator("#from").press("End")
-    last = page.locator("#from").get_attribute("max")
-    for script in held:
-        script.continue_()
+    """To the last rows while the page is loading: they are shown."""
+    with loading(chromium, published[1], "data") as page:
+        page.locator("#from").press("End")
+        last = page.locator("#from").get_attribute("max")
     shown(page, "#rows").to_contain_text(f"Rows {int(last):,} to")
     assert page.complaints == []

@@ -196,17 +196,17 @@ def _combined(
     published; SourceError where a person is there twice.
     """
     names = [a.name for a in release.manifest.attributes if a.role in ("quasi", "sensitive")]
-    rows = told_of_rows((2 if identifier is None else 3) * batches.rows, progress)
+    telling = told_of_rows((2 if identifier is None else 3) * batches.rows, progress)
     try:
         schema = schema_of(release, identifier, batches.names)
         check_columns(pl.DataFrame(schema=dict.fromkeys(batches.names, pl.Null)), schema)
         if identifier is not None:
             with Repeated(batches.rows, int(share()), Path(gettempdir())) as repeated:
-                for batch in rows(batches.each([identifier])):
+                for batch in telling(batches.each([identifier])):
                     repeated.see(key.hash(batch[identifier]))
                 repeated.check(identifier)
         values_alone = replace(schema, identifier=None, drop=[])
-        return Combinations.counted(lambda: rows(batches.each(names)), values_alone)
+        return Combinations.counted(lambda: telling(batches.each(names)), values_alone)
     except SchemaError as error:
         raise SchemaError(f"the original table of release {release.number}: {error}") from None
 

@@ -164,9 +164,9 @@ def _longest(members: Floats) -> float:
     box of some of them grows more with the next.
     """
     away, longest = np.abs(members - members[0]).sum(axis=1), 0.0
-    joined = np.arange(len(members)) == 0
+    inside = np.arange(len(members)) == 0
     for _ in range(len(members) - 1):
-        nearest = int(np.where(joined, np.inf, away).argmin())
-        joined[nearest], longest = True, max(longest, float(away[nearest]))
+        nearest = int(np.where(inside, np.inf, away).argmin())
+        inside[nearest], longest = True, max(longest, float(away[nearest]))
         away = np.minimum(away, np.abs(members - members[nearest]).sum(axis=1))
     return longest
