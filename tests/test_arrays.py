@@ -89,3 +89,19 @@ def test_the_order_by_highest_bits(numbers):
     assert [len(list(some)) for _, some in groupby(run.tolist())] == [
         len(some) for some in runs if len(some) > 1
     ]
+
+
+@given(st.lists(st.floats(0, 1e38) | st.just(float("inf"))))
+def test_numbers_in_half_the_room_are_never_below(numbers):
+    """The next above, or the number itself."""
+    numbers = np.array(numbers)
+    near = arrays.rounded_up(numbers)
+    assert near.dtype == np.float32 and (near >= numbers).all()
+    below = np.nextafter(near, np.float32(-1)).astype(np.float64)
+    assert ((near == numbers) | (below < numbers)).all()
+    assert len(numbers) == len(near)
+
+
+def test_a_number_that_is_rounded_to_the_nearest_is_below():
+    """The broken twin: why the cast alone would not do."""
+    assert float(np.float32(0.7)) < 0.7 <= float(arrays.rounded_up(np.array([0.7]))[0])

@@ -168,3 +168,17 @@ def test_each_part_of_a_series_has_tables_of_its_own(
             of_all = pl.concat(persons.values()).sort("person", "group")
             assert both.sort("person", "group").equals(of_all)
             assert each.groups("visits", 1, 4) is None
+
+
+def test_segments_of_an_older_ledger_may_be_larger(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written in larger pieces is read as it was, and goes on in smaller ones."""
+    monkeypatch.setattr(sealing, "LARGEST", 700)
+    put(ledger, 1)
+    known = knows(ledger)
+    assert max(map(len, segments_of(ledger, 1).values())) > 700
+    monkeypatch.setattr(sealing, "LARGEST", 300)
+    assert knows(ledger) == known
+    put(ledger, 2)
+    assert knows(ledger)[1][: len(known[1])] == known[1]

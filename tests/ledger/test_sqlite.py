@@ -2,8 +2,10 @@
 """The SQLite file is private, forgets what is deleted, and every failure is one sentence."""
 
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -373,3 +375,16 @@ def test_a_link_leads_to_the_same_key(tmp_path: Path) -> None:
         "real.db.key",
         "real.db.mark",
     ]
+
+
+def test_pages_are_large_and_an_older_file_keeps_its_own(url: str, file: Path) -> None:
+    """Segments of megabytes take a quarter of the pages, and a file with others goes on."""
+    Ledger.open(url).close()
+    assert int.from_bytes(file.read_bytes()[16:18], "big") == 16384
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA page_size = 4096")
+        connection.execute("VACUUM")
+    with Ledger.open(url) as ledger:
+        put_rows(ledger, 1, rows=1000)
+        assert ledger.remembered("visits")["t"].height == 1000
+    assert int.from_bytes(file.read_bytes()[16:18], "big") == 4096

@@ -338,7 +338,11 @@ def hedge(n, counts, ratios):
     none = np.zeros(0, dtype=np.int32)
     base = np.array([float(x) for x in ratios])
     asks = Demands(
-        base, np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64), none, np.zeros(0)
+        base,
+        np.zeros(n, dtype=np.int32),
+        np.zeros(2, dtype=np.int64),
+        none,
+        np.zeros(0, np.float32),
     )
     found = hedged(hosts, np.zeros(n, dtype=np.int64), [(asks, rows)], 2)
     return [Fraction(int(c), int(found.size[0])) for c in found.held]

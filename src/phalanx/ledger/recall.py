@@ -136,7 +136,7 @@ class Recall:
         """
         return {entry.number: parts_of(segments) for entry, segments in self.entries}
 
-    def _table(self, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes:
+    def _table(self, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes | memoryview:
         try:
             return self._rows.table(self.series, entry, segments, name)
         except LedgerError:

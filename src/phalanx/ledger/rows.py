@@ -8,7 +8,10 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
+
+import numpy as np
 
 from phalanx.data.persons import PersonKey
 from phalanx.errors import LedgerError, kind_of
@@ -101,10 +104,22 @@ class Rows:
             raise self.changed(series, 1)
         return str(rows[0][0]) if rows else None
 
-    def table(self, series: str, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes:
-        """The content of a table of a release, whose entry names these segments."""
-        pieces = [self.segment(series, entry, part) for part in parts(name, segments)]
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    def table(
+        self, series: str, entry: ReleaseEntry, segments: Sequence[str], name: str
+    ) -> bytes | memoryview:
+        """The content of a table of a release, whose entry names these segments, one of which is in
+        memory beside it at a time.
+        """
+        named, *further = parts(name, segments)
+        first = self.segment(series, entry, named)
+        if not further:
+            return first
+        table = np.empty(len(first) * (1 + len(further)), dtype=np.uint8).data
+        at = 0
+        for piece in chain([first], (self.segment(series, entry, part) for part in further)):
+            table[at : at + len(piece)] = piece
+            at += len(piece)
+        return table[:at]
 
     def segment(self, series: str, entry: ReleaseEntry, name: str) -> bytes:
         """The content of a segment; LedgerError where it was changed by others than Phalanx, or

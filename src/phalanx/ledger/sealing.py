@@ -21,8 +21,8 @@ from phalanx.randomness import Randomness
 _NONCE: Final = 12
 _PERSON: Final = 16
 _MAPPING: Final = ("person", "group")
-LARGEST: Final = 1 << 24
-"""Bytes of a segment, which is copied several times on its way into the ledger."""
+LARGEST: Final = 1 << 22
+"""Bytes of a segment, which is copied several times on its way: so few that memory is used again."""
 MOST: Final = 900_000_000
 """Bytes of a segment that is read: below what SQLite (10^9) and PostgreSQL (2^30) take as one value."""
 SPLIT: Final = "#"

@@ -16,6 +16,8 @@ from phalanx.ledger.store import Store
 PREFIX: Final = "sqlite:///"
 busy_milliseconds = 5000
 """How long to wait for another publisher, who needs the lock for milliseconds."""
+_PAGE: Final = 16384
+"""Bytes of a page of a file that is made, four times SQLite's own choice: segments are large."""
 
 
 class Sqlite(Store):
@@ -61,6 +63,7 @@ class Sqlite(Store):
         try:
             store.run(f"PRAGMA busy_timeout = {int(busy_milliseconds)}")
             for setting in (
+                f"page_size = {_PAGE}",
                 "secure_delete = ON",
                 "synchronous = EXTRA",
                 "foreign_keys = ON",

@@ -36,7 +36,7 @@ def waiting(n, held, l):
         np.zeros(n, dtype=np.int32),
         np.zeros(2, dtype=np.int64),
         np.zeros(0, dtype=np.int32),
-        np.zeros(0),
+        np.zeros(0, dtype=np.float32),
     )
     return Waiting(np.arange(n), protected, demands, l)
 

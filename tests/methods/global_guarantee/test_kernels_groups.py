@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from naive import exposures as naive
 from naive import grown_groups as naive_groups
+from phalanx.methods.global_guarantee import exposures
 from phalanx.methods.global_guarantee.exposures import (
     TIMES,
     Demands,
@@ -69,7 +70,7 @@ def crowds(draw):
         history,
         over,
         np.array([s for o in histories for s in sorted(o)], dtype=np.int32),
-        np.array([o[s] for o in histories for s in sorted(o)], dtype=np.float64),
+        np.array([o[s] for o in histories for s in sorted(o)], dtype=np.float32),
     )
     crowd = Crowd(
         rng.integers(0, 5, (n, d)) / 4,
@@ -244,8 +245,15 @@ def test_the_promise_can_be_kept_to_the_last_part(l):
 def test_memory_is_carried_as_the_slow_twin_does(data):
     """Releases of persons who come, go and return: every pair's survival is the product in
     fractions, rounded down at each step, never up; and who was always exposed together is carried
-    together.
+    together; however few pairs are looked at together.
     """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exposures, "_AT_ONCE", data.draw(st.sampled_from([1, 5, 1 << 17])))
+        _check_carried(data)
+
+
+def _check_carried(data):
+    """A series, beside the slow twin's."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     names = pl.Series("value", ["a", "b", "c"])
     memory, slow, trails = Exposures.none(), naive.Exposures(SCALE), {}
@@ -273,7 +281,8 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
         behind = Counter(times for _, times, _ in slow.pairs.values())
         assert counted(memory).tolist() == [behind[times] for times in range(TIMES + 1)]
-        pairs = Pairs(memory.starts, memory.value, memory.survival, memory.times)
+        as_compiled = memory.value.astype(np.int32), memory.survival, memory.times.astype(np.uint16)
+        pairs = Pairs(memory.starts, *as_compiled)
         few = exposed_before(pairs, memory.alike, 2).tolist()
         assert few == [0, behind[1], len(slow.pairs) - behind[1]]
         assert all(

@@ -43,7 +43,7 @@ def shares_of(held: Sets, base: list[float], over: list[dict[int, float]]) -> Sh
     demands = [pair for each in distinct for pair in each.items()]
     value, ratio = (
         np.array([v for v, _ in demands], dtype=np.int32),
-        np.array([r for _, r in demands], dtype=np.float64),
+        np.array([r for _, r in demands], dtype=np.float32),
     )
     base = np.array(base, dtype=np.float64)
     return Shares(starts, codes, base, over_of, over_starts, value, ratio)

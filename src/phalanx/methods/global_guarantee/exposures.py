@@ -3,6 +3,7 @@
 recalled for the rows of a table and carried on.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Floats, Ints, different
+from phalanx.arrays import Codes, Floats, Ints, Singles, different, rounded_up
 from phalanx.data.standing import rows_of
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
@@ -21,8 +22,8 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""
-_AT_ONCE: Final = 1 << 20
-"""So many ratios are computed together."""
+_AT_ONCE: Final = 1 << 17
+"""So many pairs are looked at together, in memory that is used again for the next ones."""
 _UNKNOWN: Final = -1
 """The place of a person whom memory does not know."""
 
@@ -30,14 +31,14 @@ _UNKNOWN: Final = -1
 @dataclass(frozen=True, eq=False)
 class Demands:
     """The ratio that each row demands of a group, by protected value: ``base`` (v,), or where it was
-    exposed before, that of its ``history`` (n,), as compressed rows.
+    exposed before, that of its ``history`` (n,), as compressed rows; these are rounded up.
     """
 
     base: Floats
     history: Codes
     starts: Ints
     value: Codes
-    ratio: Floats
+    ratio: Singles
 
     def history_of(self, entries: Ints) -> Ints:
         """The histories of some entries of ``ratio``."""
@@ -54,10 +55,15 @@ class Demands:
 
     def at_most(self, times: float, least: "Demands") -> "Demands":
         """The same rows with no more than ``times`` the ``least`` that they may demand."""
+
+        def lessened(some: slice) -> Floats:
+            asked, needed = (each.ratio[some].astype(np.float64) for each in (self, least))
+            return at_most(times, asked, needed)
+
         return replace(
             self,
             base=at_most(times, self.base, least.base),
-            ratio=at_most(times, self.ratio, least.ratio),
+            ratio=_ratios(len(self.ratio), lessened),
         )
 
 
@@ -81,31 +87,28 @@ class Statistics:
         """The least that keeps the guarantee for the rows, whatever they hold now: who holds a value
         must not be known by the groups.
         """
-        history, pairs = self._histories
-        ratio = np.empty(len(pairs.value))
-        for at in range(0, len(ratio), _AT_ONCE):
-            some = slice(at, at + _AT_ONCE)
-            ratio[some] = nlow(pairs.survival[some] / SCALE, l)
+        history, _, starts = self._present
+        value, ratio = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+        for some, pairs in self._parts():
+            value[some] = pairs.value
+            ratio[some] = rounded_up(nlow(pairs.survival / SCALE, l))
         base = np.full(len(self.names), nlow(np.ones(1), l)[0])
-        return Demands(base, history, pairs.starts, pairs.value, ratio)
+        return Demands(base, history, starts, value, ratio)
 
     def demands(self, strategy: Strategy, least: Demands) -> Demands:
         """What the rows demand by a strategy, where so much is the ``least``."""
-        _, pairs = self._histories
-        ratio = np.empty(len(pairs.value))
-        for at in range(0, len(ratio), _AT_ONCE):
-            some = slice(at, at + _AT_ONCE)
-            ratio[some] = strategy.beyond(
-                least.ratio[some], pairs.survival[some], pairs.times[some]
-            )
+        ratio = np.empty(len(least.ratio), np.float32)
+        for some, pairs in self._parts():
+            needed = least.ratio[some].astype(np.float64)
+            ratio[some] = rounded_up(strategy.beyond(needed, pairs.survival, pairs.times))
         fresh = np.full(len(least.base), SCALE), np.zeros(len(least.base), dtype=np.int64)
         base = strategy.beyond(least.base, *fresh)
         return replace(least, base=base, ratio=ratio)
 
     @cached_property
-    def _histories(self) -> tuple[Codes, Pairs]:
+    def _present(self) -> tuple[Codes, Ints, Ints]:
         """The history of each row, shape (n,), among those that a row has, of which the last one is
-        of those who have none; and their pairs.
+        of those who have none; these, as ``carried`` has them; and where the pairs of each begin.
         """
         old, is_known = self.carried, self.place != _UNKNOWN
         of = old.history[self.place[is_known]]
@@ -114,12 +117,18 @@ class Statistics:
         number[some] = np.arange(len(some))
         history = np.full(len(self.place), len(some), dtype=np.int32)
         history[is_known] = number[of]
-        first, end = old.starts[some], old.starts[some + 1]
-        starts = np.concatenate([[0], np.cumsum(end - first)])
-        before = _pairs(old)
-        taken = Pairs(starts, *(np.empty(starts[-1], dtype=each.dtype) for each in before[1:]))
-        kernels.take(before, some, taken)
-        return history, taken._replace(starts=np.append(starts, starts[-1]))
+        starts = np.concatenate([[0], np.cumsum(old.starts[some + 1] - old.starts[some])])
+        return history, some, np.append(starts, starts[-1])
+
+    def _parts(self) -> Iterator[tuple[slice, Pairs]]:
+        """The pairs of all histories that a row has, some at a time, and their places."""
+        _, some, starts = self._present
+        for first, end in _together(starts[: len(some) + 1]):
+            here = some[first:end]
+            window = _window(self.carried, here[0], here[-1] + 1)
+            taken = _empty(starts[first : end + 1] - starts[first])
+            kernels.take(window, here - here[0], taken)
+            yield slice(starts[first], starts[end]), taken
 
     def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
         """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;
@@ -138,12 +147,35 @@ class Statistics:
         # Who has the same past and is in the same group has the same history from now on.
         distinct, history = different(past * len(exposing) + hosted + 1)
         past, host = np.divmod(distinct, len(exposing))
-        going_on = past, host - 1, hosts
-        before = _pairs(old)
-        to = np.concatenate([[0], np.cumsum(kernels.widths(before, *going_on))]).astype(np.int64)
-        after = Pairs(to, *(np.empty(to[-1], dtype=each.dtype) for each in before[1:]))
-        least = kernels.expose(before, *going_on, SCALE, after)
-        return Exposures(people, history, *after, self.names), int(least)
+        return self._going_on(people, history, past, host - 1, hosts)
+
+    def _going_on(
+        self, people: pl.Series, history: Ints, past: Ints, host: Ints, hosts: Hosts
+    ) -> tuple[Exposures, int]:
+        """The same, once it is known which history each person has: of each its ``past`` (h,),
+        ascending, and the group that is its ``host`` now.
+        """
+        old = self.carried
+        many = np.append(np.diff(old.starts), [0])[past]
+        many += np.append(np.diff(hosts.starts), [0])[host]
+        most = np.concatenate([[0], np.cumsum(many)])
+        # Room for as many as there may be; memory that is not written to costs nothing.
+        times = int(old.times.max(initial=0)) + 1
+        value, often = (
+            np.empty(most[-1], np.min_scalar_type(high)) for high in (len(self.names), times)
+        )
+        survival, starts, least = np.empty(most[-1], np.int64), np.zeros(len(most), np.int64), SCALE
+        for first, end in _together(most):
+            window = _window(old, past[first], past[end - 1] + 1)
+            here = past[first:end] - past[first], host[first:end], hosts
+            ends = starts[first] + np.cumsum(kernels.widths(window, *here))
+            starts[first + 1 : end + 1] = ends
+            to, some = starts[first : end + 1], slice(starts[first], starts[end])
+            after = _empty(to - to[0])
+            least = min(least, int(kernels.expose(window, *here, SCALE, after)))
+            value[some], survival[some], often[some] = after[1:]
+        value, survival, often = (each[: starts[-1]] for each in (value, survival, often))
+        return Exposures(people, history, starts, value, survival, often, self.names), least
 
 
 def hosts_of(group: Ints, codes: Codes, size: Ints, values: int) -> Hosts:
@@ -167,19 +199,56 @@ def beside(some: Hosts, others: Hosts) -> Hosts:
 
 def counted(carried: Exposures) -> Ints:
     """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""
-    pairs_of: Ints = kernels.exposed_before(_pairs(carried), carried.alike, TIMES)
+    pairs_of, alike = np.zeros(TIMES + 1, dtype=np.int64), carried.alike
+    for first, end in _together(carried.starts):
+        pairs_of += kernels.exposed_before(_window(carried, first, end), alike[first:end], TIMES)
     return pairs_of
 
 
-def _pairs(carried: Exposures) -> Pairs:
-    """What is carried and a history without pairs, as arrays that may not be written to, as those
-    of a ledger are: kernels are compiled for such ones alone.
+def _ratios(n: int, of: Callable[[slice], Floats]) -> Singles:
+    """As many ratios, some at a time, rounded up."""
+    ratios = np.empty(n, np.float32)
+    for at in range(0, n, _AT_ONCE):
+        some = slice(at, at + _AT_ONCE)
+        ratios[some] = rounded_up(of(some))
+    return ratios
+
+
+def _together(starts: Ints) -> Iterator[tuple[int, int]]:
+    """Of compressed rows the first and the end of some that have few pairs together, and of the
+    next ones.
     """
-    starts = np.append(carried.starts, carried.starts[-1])
-    pairs = Pairs(starts, carried.value.view(), carried.survival.view(), carried.times.view())
+    first, last = 0, len(starts) - 1
+    while first < last:
+        reached = int(np.searchsorted(starts, starts[first] + _AT_ONCE, side="right")) - 1
+        end = max(reached, first + 1)
+        yield first, end
+        first = end
+
+
+def _window(carried: Exposures, first: int, end: int) -> Pairs:
+    """The pairs of histories from ``first`` to ``end``, of which the one beyond all others has none,
+    in the types that kernels are compiled for: those of a ledger, which may not be written to.
+    """
+    starts = carried.starts[first : end + 1]
+    if end == len(carried.starts):
+        starts = np.append(starts, starts[-1])
+    some = slice(starts[0], starts[-1])
+    pairs = Pairs(
+        starts - starts[0],
+        carried.value[some].astype(np.int32),
+        carried.survival[some].view(),
+        carried.times[some].astype(np.uint16),
+    )
     for each in pairs[1:]:
         each.flags.writeable = False
     return pairs
+
+
+def _empty(starts: Ints) -> Pairs:
+    """Room for the pairs of compressed rows."""
+    n = starts[-1]
+    return Pairs(starts, np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.uint16))
 
 
 def least_survival(l: Fraction) -> int:

@@ -371,7 +371,7 @@ def _cut_class(
     for at_most in (None, *_LESS):
         asked = crowd.demands
         if at_most is not None:
-            asked = table.asked.at_most(at_most, table.least)
+            asked = table.at_most(at_most)
         asked = replace(asked, base=np.maximum(asked.base, least))
         if cut(replace(crowd, demands=asked), rows, groups):
             return Cut(asked, rows)
@@ -408,7 +408,7 @@ def _content_with_less(table: Table, crowd: Crowd, lonely: Ints, groups: Ints) -
         lonely = join(crowd, lonely, groups)
         if not len(lonely):
             return lonely
-        crowd = replace(crowd, demands=table.asked.at_most(at_most, table.least))
+        crowd = replace(crowd, demands=table.at_most(at_most))
         wanted = np.zeros(crowd.rows, dtype=bool)
         wanted[lonely] = True
         lonely = grow(crowd, crowd.free(groups), wanted, groups)

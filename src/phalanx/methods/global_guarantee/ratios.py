@@ -9,9 +9,10 @@ A person's *survival* P of a value is the probability that no release so far lin
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import asinh, exp, expm1, inf, log, log1p, sqrt
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,9 @@ _MARGIN: Final = 1e-10
 """Ratios are rounded up by this part, far more than what floating point loses; groups are checked
 in whole numbers all the same.
 """
-_TIE: Final = 1 - 1e-9
-"""What a strategy asks beyond the least is rounded down by as much, so that a ratio of 6 is not
-taken for 6.0000001 and rounded up to 7 members.
+_TIE: Final = 1 - 1e-6
+"""What a strategy asks beyond the least is rounded down by as much, more than what is rounded up of
+a ratio in single precision, so that 6 is not taken for 6.0000005, and so for 7 members.
 """
 _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
@@ -168,6 +169,29 @@ def weights(again: Sequence[float], times: int) -> list[float]:
     return weights
 
 
+class _Along(NamedTuple):
+    """What is spent and paid along lambda, from much to little of it, shape (_GRID,) each."""
+
+    spent: Floats
+    """The budget that all exposures spend."""
+    first: Floats
+    """What the first of them spends."""
+    log_later: Floats
+    """The logarithm of what the others spend."""
+    log_cost: Floats
+    """The logarithm of the size of groups that is expected for these."""
+
+
+@lru_cache(maxsize=64)
+def _along(chances: tuple[float, ...]) -> _Along:
+    """The closed form for exposures with these ``chances``, two or more."""
+    w = np.array(chances)
+    lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
+    x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
+    later, cost = x[1:].sum(axis=0), (-w[1:, None] / np.expm1(-x[1:])).sum(axis=0)
+    return _Along(x.sum(axis=0), x[0], np.log(later), np.log(cost))
+
+
 def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
     """r_1 of the closed form for every budget, as a whole number: of the two beside it the one that
     expects less with the best of what is then left.
@@ -175,26 +199,19 @@ def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
     Groups have whole members, so a ratio of 3.1 would be paid for like 4. Budgets, shares and costs
     all grow or fall with lambda; they are tabulated along it and read off.
     """
-    w = np.array([x for x in chances if x > _LEAST])
-    lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
-    x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
-    first = np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget) if len(w) > 1 else budget
-    ratio = -1 / np.expm1(-first)
+    w = tuple(chance for chance in chances if chance > _LEAST)
     if len(w) == 1:
-        return cast("Floats", ratio)
-    later = (-w[1:, None] / np.expm1(-x[1:])).sum(axis=0)
+        return -1 / np.expm1(-budget)
+    along = _along(w)
+    above = np.ceil(-1 / np.expm1(-np.minimum(np.interp(budget, along.spent, along.first), budget)))
 
     def expected(members: Floats) -> Floats:
         log_survival = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
-        cost = np.exp(
-            np.interp(
-                np.log(np.maximum(log_survival, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later)
-            )
-        )
+        left = np.log(np.maximum(log_survival, 1e-300))
+        cost = np.exp(np.interp(left, along.log_later, along.log_cost))
         return np.where(log_survival > 0, members + cost, inf)
 
-    above = np.ceil(ratio)
-    return cast("Floats", np.where(expected(above - 1) < expected(above), above - 1, above))
+    return np.where(expected(above - 1) < expected(above), above - 1, above)
 
 
 def shares(budget: float, chances: Sequence[float]) -> list[float]:

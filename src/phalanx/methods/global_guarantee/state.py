@@ -114,6 +114,16 @@ class Table:
         """The least of it that keeps the guarantee."""
         return self.statistics.least(self.rules.bound)
 
+    def at_most(self, times: float) -> Demands:
+        """What is asked, and no more than ``times`` the least; computed once."""
+        if times not in self._lessened:
+            self._lessened[times] = self.asked.at_most(times, self.least)
+        return self._lessened[times]
+
+    @cached_property
+    def _lessened(self) -> dict[float, Demands]:
+        return {}
+
     @property
     def first(self) -> bool:
         """Whether this is the first release of its series."""

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from phalanx.arrays import Floats, Ints, different
+from phalanx.arrays import Ints, Singles, different
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 
@@ -65,7 +65,7 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
     )
 
 
-def _own(demands: Demands, place: Ints, rows: Ints) -> tuple[Ints, Ints, Floats]:
+def _own(demands: Demands, place: Ints, rows: Ints) -> tuple[Ints, Ints, Singles]:
     """The group, value and ratio of every demand that rows of a group have of their own; of rows
     with one history in one group, once.
     """

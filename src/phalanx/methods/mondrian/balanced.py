@@ -35,10 +35,9 @@ _STEPS: Final = 1 << 16
 
 def nothing_shared(n: int) -> Shares:
     """No protected values, for ``n`` rows."""
-    none, codes, floats = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0)
-    return Shares(
-        none, codes, floats, np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64), codes, floats
-    )
+    none, codes = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    demands = np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64), codes
+    return Shares(none, codes, np.empty(0), *demands, np.empty(0, dtype=np.float32))
 
 
 def nothing_required() -> Asked:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Codes, Integers, Ints, Times
+from phalanx.arrays import Integers, Ints
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
@@ -35,11 +35,11 @@ class Exposures:
     """Which history each person has, shape (p,)."""
     starts: Ints
     """First pair of each history, shape (h + 1,)."""
-    value: Codes
+    value: Integers
     """A place in ``values``, ascending within a history, shape (e,)."""
     survival: Ints
     """In parts of SCALE, shape (e,)."""
-    times: Times
+    times: Integers
     """In how many releases a group linked them, shape (e,)."""
     values: pl.Series
     """The sensitive values that pairs are about."""
@@ -52,9 +52,9 @@ class Exposures:
             pl.Series("person", [], dtype=pl.Binary),
             empty,
             np.zeros(1, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
             empty,
-            np.zeros(0, dtype=np.uint16),
+            empty,
+            empty,
             pl.Series("value", [], dtype=pl.String),
         )
 
@@ -66,9 +66,8 @@ class Exposures:
         persons, pairs = tables[PERSONS], tables[PAIRS]
         pairs_of = tables[HISTORIES]["pairs"].to_numpy()
         starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
-        value = pairs["value"].to_numpy().astype(np.int32, copy=False)
+        value, times = (_whole(pairs[name]) for name in ("value", "times"))
         survival = pairs["survival"].to_numpy().astype(np.int64, copy=False)
-        times = pairs["times"].to_numpy().astype(np.uint16, copy=False)
         history = persons["history"].to_numpy().astype(np.int64)
         values = tables[VALUES]["value"]
         return cls(persons["person"], history, starts, value, survival, times, values)
@@ -94,6 +93,13 @@ class Exposures:
             ),
             VALUES: self.values.alias("value").to_frame(),
         }
+
+
+def _whole(column: pl.Series) -> Integers:
+    """The numbers of a column as they are stored; no numbers that are whole are others then."""
+    numbers: Integers = column.to_numpy()
+    narrow = numbers.dtype.kind == "u" and numbers.dtype.itemsize <= 4
+    return numbers if narrow else numbers.astype(np.int64, copy=False)
 
 
 def _narrow(numbers: Integers) -> Integers:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.arrays import Bools, Codes, Floats, Ints
+from phalanx.arrays import Bools, Codes, Floats, Ints, Singles
 from phalanx.kernels import njit
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 
 @_kernel
-def raised(since: Ints, starts: Ints, value: Codes, ratio: Floats, most: Floats) -> None:
+def raised(since: Ints, starts: Ints, value: Codes, ratio: Singles, most: Floats) -> None:
     """Raise ``most`` (f, v) to what each history demands, in the row that ``since`` (h,) gives for
     it; below 0, in none.
     """
@@ -27,7 +27,7 @@ def raised(since: Ints, starts: Ints, value: Codes, ratio: Floats, most: Floats)
 
 @_kernel
 def spent(
-    starts: Ints, value: Codes, ratio: Floats, share: Floats, filled: float, people: int
+    starts: Ints, value: Codes, ratio: Singles, share: Floats, filled: float, people: int
 ) -> Bools:
     """Of which histories some ratio is above ``people``, or times the ``share`` (v,) of its value
     above ``filled``, shape (h,).

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Codes, Floats, Ints
+from phalanx.arrays import Codes, Floats, Ints, Singles
 from phalanx.kernels import njit
 from phalanx.kernels.rule import (
     FREQUENCY,
@@ -79,7 +79,7 @@ class Shares(NamedTuple):
     over_of: Codes
     over_starts: Ints
     over_value: Codes
-    over_ratio: Floats
+    over_ratio: Singles
 
 
 class Counts(NamedTuple):
