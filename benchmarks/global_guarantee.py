@@ -93,7 +93,8 @@ def run(
             steps = [("read", time.perf_counter())]
             frame = pl.read_parquet(source)
             published = series.publish(
-                frame, progress=lambda step, steps=steps: steps.append((step, time.perf_counter()))
+                frame,
+                progress=lambda step, *_, steps=steps: steps.append((step, time.perf_counter())),
             )
             steps.append(("", time.perf_counter()))
             spent.append(steps[-1][1] - steps[0][1])

@@ -40,7 +40,7 @@ def shown(
     """The demo of the whole panel, the steps it told of, and where it was written."""
     steps: list[str] = []
     to = tmp_path_factory.mktemp("shown") / "demo"
-    return demo.run(to, steps.append), steps, to
+    return demo.run(to, lambda step, *_: steps.append(step)), steps, to
 
 
 @panel_is_there
@@ -170,10 +170,10 @@ def few() -> pl.DataFrame:
 def test_a_second_run_replaces_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made anew: nothing of the first run is left, and nothing is published upon it."""
     monkeypatch.setattr(demo, "panel", few)
-    first = demo.run(tmp_path / "demo", lambda _: None)
+    first = demo.run(tmp_path / "demo", lambda *_: None)
     (tmp_path / "demo" / "left").touch()
     digest = (first.report.parents[1] / "remembering-1" / "release.json").read_bytes()
-    again = demo.run(tmp_path / "demo", lambda _: None)
+    again = demo.run(tmp_path / "demo", lambda *_: None)
     assert again.report == first.report
     assert not (tmp_path / "demo" / "left").exists()
     assert (first.report.parents[1] / "remembering-1" / "release.json").read_bytes() != digest
@@ -192,7 +192,7 @@ def test_what_is_not_its_own_is_left_alone(
         there = there / "letter"
     there.write_text("dear")
     with pytest.raises(ReleaseError, match="was not made by the demo, so it is left alone"):
-        demo.run(tmp_path / "mine", lambda _: None)
+        demo.run(tmp_path / "mine", lambda *_: None)
     assert there.read_text() == "dear"
 
 
@@ -207,7 +207,7 @@ def test_without_its_package_an_earlier_demo_stays(
     with pytest.raises(
         ExtraError, match=r"the demo needs the extra 'demo'; run pip install 'phalanx\[demo\]'\."
     ):
-        demo.run(tmp_path, lambda _: None)
+        demo.run(tmp_path, lambda *_: None)
     assert (tmp_path / demo._MARK).is_file()
 
 
@@ -216,4 +216,4 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(demo, "panel", few)
     (tmp_path / "file").touch()
     with pytest.raises(ReleaseError, match="cannot be made"):
-        demo.run(tmp_path / "file" / "demo", lambda _: None)
+        demo.run(tmp_path / "file" / "demo", lambda *_: None)

@@ -35,7 +35,7 @@ def test_a_method_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     steps: list[str] = []
-    found = warming.warm("anatomy", steps.append)
+    found = warming.warm("anatomy", lambda step, *_: steps.append(step))
     assert steps == ["anatomy"] == list(found.seconds)
     assert list(cache.PLACE.rglob("kernels.bucketization-*.nbi"))
     assert found.kernels >= 1

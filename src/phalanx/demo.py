@@ -10,7 +10,7 @@ import io
 import shutil
 import tarfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from importlib.metadata import distribution
@@ -26,6 +26,7 @@ from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Method
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.mondrian.method import Mondrian
+from phalanx.progress import Progress
 from phalanx.release.folder import Release
 from phalanx.report.figures import Figures
 from phalanx.series.series import Series
@@ -103,7 +104,7 @@ def panel() -> pl.DataFrame:
     )
 
 
-def run(to: Path, progress: Callable[[str], None]) -> Demo:
+def run(to: Path, progress: Progress) -> Demo:
     """Publish, attack and verify the panel in each of the ways; the folder ``to`` is made anew."""
     began = time.perf_counter()
     people = panel()
@@ -138,14 +139,14 @@ def _one_way(
     name: str,
     to: Path,
     years: Sequence[pl.DataFrame],
-    progress: Callable[[str], None],
+    progress: Progress,
 ) -> tuple[Outcome, Path]:
     began = time.perf_counter()
     ledger = f"sqlite:///{to / 'demo.db'}"
     schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
     published = []
     for year, table in zip(RELEASES, years, strict=True):
-        progress(f"{way}: {year}")
+        progress(f"{way}: {year}", 0, None)
         series = Series(
             name,
             schema=schema,

@@ -262,15 +262,6 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def check_progress(progress: Callable[..., None]) -> None:
-    """PlanError where something else stands in the place of a function."""
-    if not callable(progress):
-        raise PlanError(
-            f"progress is {kind_of(progress)}; give a function that takes a step, as in"
-            " progress=print."
-        )
-
-
 def path_of(given: Any, what: str, refusal: type[PhalanxError]) -> Path:
     """The path that is given, ``~`` being the home of the user, as in a plan; an error of ours where
     something else stands in its place.

@@ -21,14 +21,13 @@ from phalanx.errors import (
     PlanError,
     SchemaError,
     SourceError,
-    check_progress,
     did_you_mean,
     kind_of,
     path_of,
 )
 from phalanx.methods.base import Budgeted, Method, make, promises_nothing
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
-from phalanx.series.given import Progress
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.series import Series
@@ -272,7 +271,7 @@ class Plan:
         source: Any = None,
         wave: str | None = None,
         seed: int | None = None,
-        progress: Progress = lambda _: None,
+        progress: Progress = silent,
     ) -> Release:
         """Publish the plan's table as the next release of its series; at any error nothing is
         published.
@@ -287,7 +286,8 @@ class Plan:
         seed : int, optional
             Makes the release predictable, for tests; it is marked as not for publication.
         progress : Progress, optional
-            Called with the name of each step as it begins.
+            Called with each step as it begins (``read``, ``encode``, …), and of a table in parts with
+            how many rows it has come to, and of how many; else 0 and None.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class Plan:
         """
         series = self.series(seed=seed)
         check_progress(progress)
-        progress("read")
+        progress("read", 0, None)
         wave, table = self._read(source, wave)
         return series.publish(
             table, registry=self._registry(series.schema), wave=wave, progress=progress
@@ -312,7 +312,7 @@ class Plan:
         *,
         source: Any = None,
         wave: str | None = None,
-        progress: Progress = lambda _: None,
+        progress: Progress = silent,
     ) -> Preview:
         """Do everything but publish, as ``Series.check`` does: the figures of a release, and none
         of its rows.
@@ -324,7 +324,8 @@ class Plan:
         wave : str, optional
             As for ``publish``.
         progress : Progress, optional
-            Called with the name of each step as it begins.
+            Called with each step as it begins (``read``, ``encode``, …), and of a table in parts with
+            how many rows it has come to, and of how many; else 0 and None.
 
         Returns
         -------
@@ -338,7 +339,7 @@ class Plan:
         """
         series = self.series()
         check_progress(progress)
-        progress("read")
+        progress("read", 0, None)
         wave, table = self._read(source, wave)
         preview = series.check(table, registry=self._registry(series.schema), progress=progress)
         return replace(preview, wave=wave)

@@ -4,7 +4,7 @@ in each of its ways.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import polars as pl
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.methods.base import KNOWN, make, offers
+from phalanx.progress import Progress, silent
 from phalanx.series.series import Series
 from phalanx.temporary import temporary_folder
 
@@ -56,7 +57,7 @@ def ways(name: str | None = None) -> dict[str, Sequence[Mapping[str, Any]]]:
     return {name: compiled[name]}
 
 
-def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: None) -> Warmed:
+def warm(name: str | None = None, progress: Progress = silent) -> Warmed:
     """Compile the kernels of a method, or of all, and keep them where the next process finds them,
     if there is such a place.
     """
@@ -64,7 +65,7 @@ def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: No
 
     seconds: dict[str, float] = {}
     for method, parameters in ways(name).items():
-        progress(method)
+        progress(method, 0, None)
         began = time.perf_counter()
         for way in parameters:
             _publish(method, way)

@@ -50,11 +50,12 @@ def test_every_adversary_is_played_or_named():
     attacks = typer.main.get_command(cli.app).commands["attack"]
     known = set(attacks.list_commands(typer.Context(attacks))) - {"all"}
     assert known > {"posterior", "linkage", "composition"}
+    steps: list[tuple[str, int, int | None]] = []
     for kind in ("generalized", "bucketized", "sliced"):
-        turns: list[str] = []
         release = published(kind, MICRODATA, [0] * 4 + [1] * 4)
-        found = play_all([release], EVIDENCE, turns.append)
-        assert turns == list(KNOWN)
+        steps.clear()
+        found = play_all([release], EVIDENCE, lambda *step: steps.append(step))
+        assert steps == [(name, 0, None) for name in KNOWN]
         played = {attack.adversary for answer in found for attack in answer.played}
         named = {name for answer in found for name in answer.not_played}
         assert played | named == known

@@ -71,14 +71,14 @@ def test_draw_writes_each_table_when_it_is_drawn(ward, monkeypatch: pytest.Monke
 
     @contextmanager
     def stopping(_: str, *, quiet: bool):  # noqa: ARG001
-        def tell(done: int, of: int) -> None:
+        def tell(_: str, done: int, of: int) -> None:
             told.append((done, of))
             if done == 2:
                 raise KeyboardInterrupt
 
         yield tell
 
-    monkeypatch.setattr("phalanx.cli.draw.counting", stopping)
+    monkeypatch.setattr("phalanx.cli.draw.watching", stopping)
     said = ward.call("draw", "out/ward-1", "--to", "drawn", "--times", 10**9)
     assert said.code == 130 and told == [(1, 10**9), (2, 10**9)]
     assert len(list((ward.path / "drawn").iterdir())) == 2

@@ -145,8 +145,8 @@ def test_what_is_done_is_counted_on_a_terminal(monkeypatch: pytest.MonkeyPatch, 
     """How many of how many, on standard error; nothing where quiet is asked for."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    with output.counting("tables", quiet=quiet) as progress:
-        progress(3, 7)
+    with output.watching("tables", quiet=quiet) as progress:
+        progress("tables", 3, 7)
     assert ("tables" in terminal.getvalue() and "3/7" in terminal.getvalue()) is not quiet
 
 
@@ -171,6 +171,21 @@ def test_the_parts_of_the_next_release_are_counted_anew(monkeypatch: pytest.Monk
             progress(*step)
     *_, last = re.findall(r"1/5.*", terminal.getvalue())
     assert "-:--:--" in last
+
+
+def test_a_step_that_counts_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a line below the steps, which the next step that counts nothing takes away."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for further, counted in ((False, True), (True, False)):
+        monkeypatch.setattr("sys.stderr", terminal := Terminal())
+        with output.steps(["read", "group", "check"], quiet=False) as progress:
+            progress("read", 0, None)
+            progress("group", 3, 7)
+            if further:
+                progress("check", 0, None)
+        _, _, last = terminal.getvalue().rpartition("check" if further else "group")
+        assert ("2/3" if further else "1/3") in last
+        assert (re.search(r"rows .*3/7", last) is not None) is counted
 
 
 HOSTILE = "flu\x1b[2J\rholds\nholds \x9b2J \u202etxt\udcff"

@@ -30,7 +30,7 @@ def scene(
     """A folder that was explored once, and what the bar was told."""
     to = tmp_path_factory.mktemp("explored")
     plan(to)
-    told: list[tuple[int, int]] = []
+    told: list[tuple[str, int, int]] = []
     found = px.explore(
         to / "plan.toml",
         GRID,
@@ -76,7 +76,7 @@ def test_every_point_has_its_figures_and_none_is_made_of_two(scene) -> None:
     assert [p.number for p in found.points] == [1, 2, 3, 4] and [
         bool(p.refused) for p in found.points
     ] == [False] * 3 + [True]
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)] and found.resumed == 0
+    assert told == [("points", done, 4) for done in range(5)] and found.resumed == 0
     keys = set(found.points[0].to_json())
     assert not {key for key in keys if "score" in key or "rank" in key}
     head, rows = found.table()
@@ -232,7 +232,7 @@ def test_whoever_stops_ends_the_processes(tmp_path, monkeypatch) -> None:
     real = running._started
     monkeypatch.setattr(running, "_started", lambda: started.append(real()) or started[-1])
 
-    def interrupted(done, _of):
+    def interrupted(_what, done, _of):
         if done == 1:
             raise KeyboardInterrupt
 

@@ -350,6 +350,7 @@ MAY_SEE = {
         "exact",
         "guarantees",
         "installed",
+        "progress",
         "randomness",
         "release",
     },
@@ -362,6 +363,7 @@ MAY_SEE = {
     "installed": {"arrays", "errors"},
     "kernels": {"arrays", "errors"},
     "ledger": {"arrays", "data", "errors", "randomness"},
+    "progress": {"errors"},
     "randomness": {"arrays", "errors"},
     "release": {"arrays", "data", "errors", "installed", "randomness"},
 }

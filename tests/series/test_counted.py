@@ -104,6 +104,16 @@ def test_a_release_of_a_larger_table_is_a_release(tmp_path, source, method):
         series(tmp_path, method).publish(source)
 
 
+def test_each_reading_is_told(tmp_path, source, small):  # noqa: ARG001
+    """Also those in which rows are counted, and the one that checks what the files say of each."""
+    told = []
+    tell = lambda *step: told.append(step)  # noqa: E731 - one line of its own
+    series(tmp_path, name="s", engine="out-of-core", report=False).publish(source, progress=tell)
+    rows = pl.scan_parquet(source).select(pl.len()).collect().item()
+    assert told.count(("read", rows, rows)) >= 3
+    assert [step for step, *_ in told][-2:] == ["check", "record"]
+
+
 def test_the_release_is_that_of_the_table_in_memory(tmp_path, source, small):  # noqa: ARG001
     """The same sample gives the same files, byte for byte, so that nobody sees which engine it was,
     and so how large the table is; the same is spent, and remembered.

@@ -107,6 +107,23 @@ def test_a_release_in_parts_is_a_release(tmp_path, source, method):
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("method", [METHODS[0], METHODS[3]], ids=["regions", "chance"])
+def test_how_far_it_is_is_told(tmp_path, source, method):
+    """Of each reading of the table its rows, from none to all; then those of the parts that are
+    published; a step that counts nothing says so.
+    """
+    steps = []
+    series(tmp_path, method).publish(source, progress=lambda *step: steps.append(step))
+    assert steps[0] == ("encode", 0, None)
+    assert steps[-2:] == [("check", 0, None), ("record", 0, None)]
+    read = [done for step, done, of in steps if step == "read" and of == ROWS]
+    assert read.count(0) >= read.count(ROWS) == (2 if method is METHODS[0] else 1)
+    group = [done for step, done, of in steps if step == "group" and of == ROWS]
+    assert len(group) > 3 and group == sorted(group) and group[-1] == ROWS
+    assert {step for step, *_ in steps} == {"encode", "read", "group", "check", "record"}
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("method", METHODS, ids=NAMES)
 def test_what_holds_of_the_parts_holds_of_the_whole(tmp_path, source, method):
     """The check of the whole table in memory, which knows of no parts, finds the same; and the

@@ -345,7 +345,7 @@ def test_an_old_copy_at_every_step_of_a_publish(
             self,
             table,
             **how,
-            progress=lambda at: scene.file.write_bytes(kept[1]) if at == step else None,
+            progress=lambda at, *_: scene.file.write_bytes(kept[1]) if at == step else None,
         )
 
     with monkeypatch.context() as patched:

@@ -146,7 +146,7 @@ def test_what_publish_says(tmp_path: Path) -> None:
     with stable keys.
     """
     steps: list[str] = []
-    made = series_in(tmp_path).publish(table(), progress=steps.append)
+    made = series_in(tmp_path).publish(table(), progress=lambda step, *_: steps.append(step))
     assert (
         made.number,
         made.rows,

@@ -93,6 +93,20 @@ def test_a_series_in_parts_is_a_series(tmp_path, method):
 
 
 @pytest.mark.usefixtures("small")
+def test_how_far_a_later_release_is_is_told(tmp_path):
+    """The rows of the table, each time that it is read, and then those of the parts."""
+    first, second, _ = tables()
+    published(tmp_path, METHODS[0], [first])
+    second.write_parquet(tmp_path / "second.parquet")
+    steps = []
+    tell = lambda *step: steps.append(step)  # noqa: E731 - one line of its own
+    series(tmp_path, METHODS[0]).publish(tmp_path / "second.parquet", progress=tell)
+    of_rows = [(step, done) for step, done, of in steps if of == second.height]
+    assert of_rows.count(("read", second.height)) == 2
+    assert of_rows[-1] == ("group", second.height)
+
+
+@pytest.mark.usefixtures("small")
 def test_a_series_with_as_many_parts_as_may_be_goes_on(tmp_path, monkeypatch):
     """Persons of whom some stay in as many parts as are new cells are no more parts."""
     first, second, _ = tables()

@@ -16,7 +16,7 @@ def end(*_):
     time.sleep(1)
     sys.exit()
 signal.signal(signal.SIGTERM, end)
-print('{"step": "began"}', flush=True)
+print('{"step": "began", "part": null}', flush=True)
 time.sleep(60)
 """
 
@@ -39,3 +39,26 @@ def test_work_is_cancelled_when_its_process_is_gone(monkeypatch: pytest.MonkeyPa
     assert (job.state, begun[0].poll()) == ("running", None)
     jobs.wait(job.number)
     assert (job.state, begun[0].poll()) == ("cancelled", 0)
+
+
+COUNTS = """
+import sys
+for done in range(3):
+    print('{"step": "read", "part": {"done": %d, "of": 2}}' % done, flush=True)
+print('{"step": "check", "part": null}', flush=True)
+print('{"result": {}}', flush=True)
+"""
+
+
+def test_a_step_that_counts_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it says how far it is; and the next one counts nothing."""
+    popen = subprocess.Popen
+
+    def counting(_: Any, **given: Any) -> "subprocess.Popen[bytes]":
+        return popen([sys.executable, "-c", COUNTS], **given)
+
+    monkeypatch.setattr(subprocess, "Popen", counting)
+    jobs = Jobs()
+    job = jobs.start("check", "a check", {})
+    jobs.wait(job.number)
+    assert (job.steps, job.part, job.state) == (["read", "check"], None, "done")

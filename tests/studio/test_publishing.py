@@ -80,7 +80,7 @@ def test_two_persons_do_not_publish_the_same_release(tmp_path: Path) -> None:
     studio = studio_on(tmp_path)
     stamp = studio.place.stamp()
 
-    def somebody_else(step: str) -> None:
+    def somebody_else(step: str, *_: object) -> None:
         if step == "check" and not published(tmp_path):
             studio.place.plan().publish()
 

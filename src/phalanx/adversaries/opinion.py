@@ -3,7 +3,7 @@
 Working Party, Opinion 05/2014, section 2.2).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 from phalanx.adversaries.base import Attack
 from phalanx.adversaries.registry import ABOUT, KNOWN, OURS, made
 from phalanx.errors import PhalanxError
+from phalanx.progress import Progress, silent
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -129,7 +130,7 @@ def play_one(release: Release, evidence: Evidence, attacks: Sequence[Attack] = (
 def play_all(
     releases: Sequence[Release],
     evidence: Evidence,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Progress = silent,
 ) -> list[Answer]:
     """Play every adversary that the releases and the evidence allow, those of one release against
     the last one; ``progress`` is told the name of each, of ``KNOWN``, in its turn.
@@ -142,7 +143,7 @@ def play_all(
     played: list[Attack] = []
     not_played: dict[str, str] = {}
     for name, looks_at in _everybody(not_played):
-        progress(name)
+        progress(name, 0, None)
         instead = getattr(KNOWN[name], "not_of_one", "")
         if looks_at == "publishers":
             not_played[name] = "no other publisher's releases are given; play it by itself"

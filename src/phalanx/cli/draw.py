@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, counting, show_json, show_text
+from phalanx.cli.output import JSON, QUIET, show_json, show_text, watching
 
 
 def draw(
@@ -48,13 +48,13 @@ def draw(
     tables = drawing(Release.read(release), times, never=never or ())
     to.mkdir(parents=True)
     names, rows = [], []
-    with counting("tables", quiet=quiet or json) as progress:
+    with watching("tables", quiet=quiet or json) as progress:
         for i, table in enumerate(tables, 1):
             names.append(f"draw-{i:0{len(str(times))}}.{format}")
             encode(table, whole := BytesIO(), format)
             (to / names[-1]).write_bytes(whole.getbuffer())  # not half of one, where it is stopped
             rows.append(table.height)
-            progress(i, times)
+            progress("tables", i, times)
     if json:
         show_json({"folder": str(to), "tables": names, "rows": rows})
         return

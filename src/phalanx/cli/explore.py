@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, counting, show_json, show_line, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, show_json, show_line, show_table, show_text, watching
 
 if TYPE_CHECKING:
     from phalanx.exploration import Exploration
@@ -54,7 +54,7 @@ def explore(
         writing.check_place(picture, writing.PICTURE)
     if adopt is not None:
         check_place(Plan.read(plan), adopt[1])
-    with counting("points", quiet=quiet or json) as progress:
+    with watching("points", quiet=quiet or json) as progress:
         exploration = explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,
             workers=workers, progress=progress,

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from phalanx.errors import PhalanxWarning
+from phalanx.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
     from phalanx.guarantees.base import Verdict
 
@@ -239,20 +241,22 @@ def _short(figure: str) -> str:
 
 
 @contextmanager
-def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar over named steps on standard error, on a terminal only, and above it what Phalanx says
-    of a long wait; yields what to call when a step begins.
+def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Progress]:
+    """A bar over named steps on standard error, on a terminal only, under it one of what a step
+    counts, and above it what Phalanx says of a long wait; yields what to call when a step begins.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+        yield silent
         return
     with _bar() as bar:
-        task = bar.add_task(total[0], total=len(total))
-        begun: list[str] = []
+        task, begun = bar.add_task(total[0], total=len(total)), list[str]()
+        count = _counting(bar)
 
-        def begin(step: str) -> None:
-            bar.update(task, description=step, completed=len(begun))
-            begun.append(step)
+        def begin(step: str, done: int, of: int | None) -> None:
+            if step not in begun:
+                begun.append(step)
+            bar.update(task, description=step, completed=begun.index(step))
+            count(None if of is None else "rows", done, of)
 
         waits = logging.Handler()
         waits.emit = lambda record: bar.console.print(record.getMessage())  # type: ignore[method-assign]
@@ -266,52 +270,51 @@ def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None
 
 
 @contextmanager
-def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar over so many things on standard error, on a terminal only; yields what to call with how
-    many are done, and of how many.
-    """
-    if quiet or not sys.stderr.isatty():
-        yield lambda _done, _of: None
-        return
-    with _bar() as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
-
-
-@contextmanager
-def watching(first: str, *, quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
+def watching(first: str, *, quiet: bool) -> Iterator[Progress]:
     """A bar on standard error, on a terminal only; yields what to call with what is looked at, how
     many of it were, and of how many.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda _what, _done, _of: None
+        yield silent
         return
     with _bar() as bar:
-        task = bar.add_task(first, total=None)
-        now, before = first, 0
+        count = _counting(bar)
+        count(first, 0, None)
+        yield count
 
-        def look(what: str, done: int, of: int | None) -> None:
-            nonlocal now, before, task
-            if what != now or done < before:  # of the next release, perhaps
-                bar.remove_task(task)
+
+def _counting(bar: "Bar") -> Callable[[str | None, int, int | None], None]:
+    """What shows in one line how much of something is done, and in a new one of what comes next, or
+    of the same from its beginning; None shows nothing.
+    """
+    task: TaskID | None = None
+    now: tuple[str | None, int] = None, 0
+
+    def count(what: str | None, done: int, of: int | None) -> None:
+        nonlocal task, now
+        if task is not None and (what != now[0] or done < now[1]):
+            bar.remove_task(task)
+            task = None
+        if what is not None:
+            if task is None:
                 task = bar.add_task(what, total=of)
             bar.update(task, completed=done, total=of)
-            now, before = what, done
+        now = what, done
 
-        yield look
+    return count
 
 
-def _bar() -> "Progress":
+def _bar() -> "Bar":
     """What was done, of how much, since when and for how long still."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
-        Progress,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
@@ -320,4 +323,4 @@ def _bar() -> "Progress":
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Bar(*columns, console=Console(stderr=True), transient=True)

@@ -341,7 +341,7 @@ class Followed:
         """One look at quasi-identifiers and persons; the parts where they are known."""
         divided = self.divided
         look, stream = divided.look(), self.rng.stream("sample of quasi-identifiers")
-        for batch in divided.batches.each([*divided.schema.quasi, name]):
+        for batch in divided.each([*divided.schema.quasi, name]):
             look.see(batch, stream)
             belonging.see(self.key.hash(batch[name]))
         if self.began is None:
@@ -358,7 +358,7 @@ class Followed:
         """
         name, columns = str(self.divided.schema.identifier), self.divided.columns
         stream, at = self.rng.stream("rows dealt out"), 0
-        for batch in self.divided.batches.each([*columns, name]):
+        for batch in self.divided.each([*columns, name]):
             part = part_of_row[at : at + batch.height].astype(np.int64)
             at += batch.height
             files = np.where(part == _NEW, cells.tag(batch, stream), new + part)

@@ -30,6 +30,7 @@ from phalanx.engines.cells import Cells, Look, sampled_share
 from phalanx.engines.regions import Region, merged
 from phalanx.errors import MethodError, SourceError
 from phalanx.methods.base import Division
+from phalanx.progress import Progress, silent, told_of_rows
 from phalanx.randomness import Randomness
 
 _MOST_PARTS: Final = 480
@@ -55,6 +56,8 @@ class Divided:
     """Bytes that what is made of one part may take."""
     asked: bool = False
     """Whether the plan says so, and not an estimate, which goes by how many rows there are."""
+    progress: Progress = silent
+    """Told of the rows, each time that they are read."""
     share: ClassVar[float] = 0.4
     """A part is made to take so much of the memory: the rest is for reading and what allocators
     keep.
@@ -125,15 +128,30 @@ class Divided:
         columns = self.columns
 
         def read() -> Iterator[Microdata]:
-            for frame in _pieces(self.batches.each(columns), min(self.most, _AT_ONCE)):
+            for frame in _pieces(self.each(columns), min(self.most, _AT_ONCE)):
                 yield cells.microdata(frame)
 
         if key is not None and schema.identifier is not None:
             with Repeated(self.rows, self.room, place) as repeated:
-                for batch in self.batches.each([schema.identifier]):
+                for batch in self.each([schema.identifier]):
                     repeated.see(key.hash(batch[schema.identifier]))
                 repeated.check(schema.identifier)
         return read
+
+    def each(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Some columns of all rows, some rows at a time.
+
+        Parameters
+        ----------
+        columns : Sequence[str]
+            Their names.
+
+        Yields
+        ------
+        pl.DataFrame
+            Of further rows, in their order.
+        """
+        return told_of_rows("read", self.rows, self.progress)(self.batches.each(columns))
 
     def drawn(self, rng: Randomness) -> Microdata:
         """Rows of the table that chance drew, as many as fit, each as likely as any other.
@@ -157,8 +175,7 @@ class Divided:
         share = min(sampled_share(self.rows), Fraction(self.most, self.rows))
         stream = rng.stream("sample of rows")
         drawn = [
-            apart(batch[stream.bernoulli(share, batch.height)])
-            for batch in self.batches.each(self.columns)
+            apart(batch[stream.bernoulli(share, batch.height)]) for batch in self.each(self.columns)
         ]
         return Cells(self.schema, (), Region()).microdata(pl.concat(drawn))
 
@@ -177,7 +194,7 @@ class Divided:
         which nothing appears.
         """
         names = judged(self.check_head(), self.schema)
-        check_whole(names, self.batches.each, self.rows, self.room, place)
+        check_whole(names, self.each, self.rows, self.room, place)
 
     def check_count(self, parts: int) -> None:
         """MethodError where there would be too many parts."""
@@ -208,7 +225,7 @@ class Divided:
         if by == "chance":
             return Cells.by_chance(self.schema, self.rows, self.most)
         stream, look = rng.stream("sample of quasi-identifiers"), self.look()
-        for batch in self.batches.each(self.schema.quasi):
+        for batch in self.each(self.schema.quasi):
             look.see(batch, stream)
         return look.cells(self.rows, self.most)
 
@@ -224,12 +241,12 @@ class Divided:
         followed = self.schema.identifier if key is not None else None
         stream = rng.stream("rows dealt out")
         if key is None or followed is None:
-            batches = self.batches.each(self.columns)
+            batches = self.each(self.columns)
             return route(((batch, cells.tag(batch, stream)) for batch in batches), files)
         with Repeated(self.rows, self.room, place) as repeated:
 
             def tagged() -> Iterator[tuple[pl.DataFrame, Ints]]:
-                for batch in self.batches.each([*self.columns, followed]):
+                for batch in self.each([*self.columns, followed]):
                     repeated.see(key.hash(batch[followed]))
                     yield batch.drop(followed), cells.tag(batch, stream)
 

@@ -5,7 +5,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from phalanx.errors import PlanError, check_progress, path_of
+from phalanx.errors import PlanError, path_of
 from phalanx.exact import whole
 from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
@@ -23,10 +23,10 @@ from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
 from phalanx.exploration.running import answers
 from phalanx.plan import Plan
 from phalanx.plan_file import write_new
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.report.multiples import Dot, Multiples, Panel, frontier
 from phalanx.temporary import temporary_folder
 
-Progress = Callable[[int, int], None]
 SAMPLE = "a plain sample of the same size"
 BASE = "base rate: without the release"
 _DIED = "the process that tried it ended before it was done; the memory may not suffice for it."
@@ -243,7 +243,7 @@ def explore(
     on_the_table: bool = False,
     folder: str | Path | None = None,
     workers: int | None = None,
-    progress: Progress = lambda _done, _of: None,
+    progress: Progress = silent,
 ) -> Exploration:
     """Say beforehand what methods and parameters would promise, risk, lose and take.
 
@@ -273,7 +273,7 @@ def explore(
     workers : int, optional
         How many processes, by default one per core.
     progress : Progress, optional
-        Called with how many points are done, and of how many.
+        Called with ``points``, how many of them are done, and of how many.
 
     Returns
     -------
@@ -339,7 +339,7 @@ def _measure(
         }
         unmeasured = [i for i, section in enumerate(points, 1) if not done.has(section)]
         ready = len(points) - len(unmeasured)
-        progress(ready, len(points))
+        progress("points", ready, len(points))
         tasks = [{**asked, "number": i, "method": dict(points[i - 1])} for i in unmeasured]
         for place_of, answer in answers(tasks, workers):
             number = unmeasured[place_of]
@@ -347,7 +347,7 @@ def _measure(
             came = answer or {"point": died, "lasting": False}
             done.add(points[number - 1], came["point"], keep=came["lasting"])
             ready += 1
-            progress(ready, len(points))
+            progress("points", ready, len(points))
     return len(points) - len(unmeasured)
 
 

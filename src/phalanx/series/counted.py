@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from phalanx.engines.out_of_core import Divided
 from phalanx.errors import MethodError
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
@@ -34,20 +35,20 @@ class DraftingByCounts(DraftingInParts):
     its method counts.
     """
 
-    def _checked(self, folder: Path, _: ExitStack) -> Checked:
+    def _checked(self, folder: Path, _: ExitStack, divided: Divided) -> Checked:
         method = self.method
         if not isinstance(method, Counting):
             raise MethodError(f"{method.name} does not publish by counts; leave the engine out.")
         rng = self.randomness()
-        read = self.divided.readings(folder, self.key)
+        read = divided.readings(folder, self.key)
         drafting = self.of(microdata=next(read()))
-        in_parts = self.divided.asked and drafting.formats == ("parquet",)
+        in_parts = divided.asked and drafting.formats == ("parquet",)
         drafts, rows = method.publish_counted(
             read,
             drafting.memory,
             rng,
-            most=self.divided.most,
-            at_once=rows_at_once(self.divided.most) if in_parts else None,
+            most=divided.most,
+            at_once=rows_at_once(divided.most) if in_parts else None,
         )
         draft = next(drafts)
         check_attributes(self.earlier, draft.form.attributes)

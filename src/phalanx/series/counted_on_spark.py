@@ -27,6 +27,7 @@ from phalanx.errors import MethodError
 from phalanx.guarantees.consistency.recoded import Images, Shown
 from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Budgeted, Summing
+from phalanx.progress import Progress
 from phalanx.randomness import Shared
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, Unread
@@ -34,7 +35,7 @@ from phalanx.release.forms.recoded import Recoded, cuts
 from phalanx.release.manifest import Manifest
 from phalanx.release.part import Part
 from phalanx.series.counted import rows_at_once
-from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
 from phalanx.series.on_spark import (
     DraftingOnSpark,
     drafts_in,
@@ -98,7 +99,7 @@ class CountingOnSpark(DraftingOnSpark):
         mark = method.admitted(schema, drafting.memory, rng)
         laid = Laid(beside, method, schema, mark)
         with self.divided.running(folder) as running:
-            progress("group")
+            progress("group", 0, None)
             counting = Counting(running, Sampling(schema, method, rng.shared()))
             if self.key is not None:
                 counting.check_persons(rng)
@@ -106,10 +107,10 @@ class CountingOnSpark(DraftingOnSpark):
             images, times = laid.read(0)
             draft = method.drafted(images[:0], times[:0], schema, mark)
             check_attributes(self.earlier, draft.form.attributes)
-            progress("write")
+            progress("write", 0, None)
             write = partial(write_piece, self.of, laid, drafts, rng.shared())
             release = _written(running, folder, drafts, running.each(write, range(pieces), "write"))
-            progress("check")
+            progress("check", 0, None)
             evidence = Evidence(state=drafting.state(draft))
             verdicts = verify(
                 [*self.earlier, release],

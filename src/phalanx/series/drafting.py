@@ -26,6 +26,7 @@ from phalanx.methods.base import (
     privacy_unit,
     strengthened,
 )
+from phalanx.progress import Progress
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, write_folder
@@ -37,7 +38,6 @@ from phalanx.series.staging import Folder
 if TYPE_CHECKING:
     import polars as pl
 
-Progress = Callable[[str], None]
 T = TypeVar("T")
 
 
@@ -99,18 +99,18 @@ class Drafting:
         households.check_takes(self.method, self.microdata.schema)
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
-            progress("group")
+            progress("group", 0, None)
             rng = self.randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
             check_attributes(self.earlier, draft.form.attributes)
             if not attempt:  # of what is refused nothing else is said
                 self._warn_of_strangers()
             with room() as folder:
-                progress("write")
+                progress("write", 0, None)
                 write_folder(
                     folder.path, draft.form, self.formats, **self.manifest_fields(draft, rng)
                 )
-                progress("check")
+                progress("check", 0, None)
                 others = {each.name: getattr(draft, each.name) for each in fields(draft)}
                 del others["form"], draft  # what was written is not held twice
                 release = Release.read(folder.path)

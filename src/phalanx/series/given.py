@@ -6,7 +6,7 @@ name, a schema, a method or formats.
 import contextlib
 import errno
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +34,6 @@ from phalanx.release.folder import FORMATS
 if TYPE_CHECKING:
     import polars as pl
 
-Progress = Callable[[str], None]
 _LONGEST: Final = 253
 """Bytes of a series name that a folder's may begin with, which has 255 and ends in a number."""
 _FEW: Final = 1000

@@ -4,9 +4,9 @@ after the other, so that no more than one is in memory.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +17,7 @@ from phalanx.engines.out_of_core import Divided
 from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.methods.base import Divisible, Division, Draft, Memory, Method, Settling, Suppressed
+from phalanx.progress import Progress
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, opened, write_manifest, write_tables
@@ -24,7 +25,7 @@ from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
 from phalanx.release.part import Part, numbered
 from phalanx.release.parts import ending
-from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
 from phalanx.series.staging import Folder
 
 T = TypeVar("T")
@@ -64,21 +65,21 @@ class DraftingInParts(OfParts):
         """As ``Drafting.check`` does, for a table in parts; their rows lie meanwhile on the disk of
         the folder, in files without a name.
         """
-        progress("group")
+        divided = replace(self.divided, progress=progress)
         with room() as folder, ExitStack() as opened:
-            checked = self._checked(folder.path, opened)
-            progress("check")
+            checked = self._checked(folder.path, opened, divided)
+            progress("check", 0, None)
             return take(folder, checked)
 
-    def _checked(self, folder: Path, _: ExitStack) -> Checked:
+    def _checked(self, folder: Path, _: ExitStack, divided: Divided) -> Checked:
         """Every part in turn; then the manifest of all of them."""
         by = division(self.method)
         rng = self.randomness()
         method = self.method
         if isinstance(method, Settling) and method.settles:
-            method = method.settled(self.divided.drawn(rng))
+            method = method.settled(divided.drawn(rng))
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
-        for at, microdata in enumerate(self.divided.parts(by, folder, self.key, rng)):
+        for at, microdata in told(enumerate(divided.parts(by, folder, self.key, rng)), divided):
             drafting = self.of(microdata=microdata)
             draft = draft_of_part(method, microdata, rng.of(f"part {at}"))
             check_attributes(self.earlier, draft.form.attributes)
@@ -106,6 +107,19 @@ class DraftingInParts(OfParts):
             attacks=[],
             spent=None,
         )
+
+
+def told(
+    parts: Iterable[tuple[int, Microdata]], divided: Divided
+) -> Iterator[tuple[int, Microdata]]:
+    """Numbered parts of a table, and how many of its rows those have that were gone through."""
+    done = 0
+    for number, microdata in parts:
+        divided.progress("group", done, divided.rows)
+        done += microdata.rows
+        yield number, microdata
+        del microdata  # while the next one is read
+        divided.progress("group", done, divided.rows)
 
 
 def alike(manifest: Manifest, form: Form) -> bool:

@@ -29,6 +29,7 @@ from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Draft, Method, Suppressed
+from phalanx.progress import Progress
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, Unread, write_folder, write_manifest, write_tables
@@ -36,7 +37,7 @@ from phalanx.release.kinds import form_class
 from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
 from phalanx.release.part import numbered
 from phalanx.release.parts import ending, groups_before
-from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
 from phalanx.series.in_parts import OfParts, division, draft_of_part
 from phalanx.series.staging import Folder
 
@@ -63,7 +64,7 @@ class DraftingOnSpark(OfParts):
     def _checked(self, folder: Path, progress: Progress) -> Checked:
         rng, drafts = self.randomness(), drafts_in(folder)
         with self.divided.running(folder) as running:
-            progress("group")
+            progress("group", 0, None)
             method = running.settled(self.method, rng)
             figures = running.solved(
                 division(method),
@@ -71,11 +72,11 @@ class DraftingOnSpark(OfParts):
                 partial(draft_cell, self.of, method, drafts),
                 persons=True,
             )
-            progress("write")
+            progress("write", 0, None)
             manifest = merged(drafts, figures)
             check_attributes(self.earlier, manifest.attributes)
             manifest = numbered_through(running, manifest, drafts, folder)
-            progress("check")
+            progress("check", 0, None)
             release = Unread(folder, manifest)
             verdicts = verify(
                 [*self.earlier, release],

@@ -13,14 +13,15 @@ from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.engines.fetched import FETCHED
-from phalanx.errors import MethodError, ReleaseError, check_progress
+from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import Progress, check_parts, read_table, reason
+from phalanx.series.given import check_parts, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
 from phalanx.temporary import temporary_folder
 
@@ -33,7 +34,7 @@ def publish(
     name: str = "release",
     formats: Sequence[str] = ("parquet",),
     seed: int | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress = silent,
 ) -> Release:
     """Publish a table once, in memory: nothing is written, but by ``save`` of the release, and
     nothing is remembered.
@@ -57,7 +58,8 @@ def publish(
     seed : int, optional
         Makes the release predictable, for tests; it is marked as not for publication.
     progress : Progress, optional
-        Called with the name of each step as it begins.
+        Called with each step as it begins (``read``, ``encode``, …), and of a table in parts with
+        how many rows it has come to, and of how many; else 0 and None.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def publish(
             " there is no ledger; publish by a Series, or give no budget."
         )
     frame = read_table(table, schema)
-    progress("encode")
+    progress("encode", 0, None)
     ordering.check_takes(method, schema)
     schema = written_down(schema, frame, {})
     drafting = Drafting(

@@ -27,7 +27,6 @@ from phalanx.errors import (
     PlanError,
     ReleaseError,
     SchemaError,
-    check_progress,
     fault,
     kind_of,
     path_of,
@@ -38,12 +37,12 @@ from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
 from phalanx.methods.ordering import check_takes
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import (
-    Progress,
     by_lines,
     check_parts,
     lasting_of,
@@ -210,7 +209,7 @@ class Series:
         *,
         registry: Any = None,
         wave: str | None = None,
-        progress: Progress = lambda _: None,
+        progress: Progress = silent,
     ) -> Release:
         """Publish a table once, as the next release of the series.
 
@@ -229,7 +228,8 @@ class Series:
             What the rows are of, such as a year; the ledger knows it from then on, and refuses a
             second release of the same one.
         progress : Progress, optional
-            Called with the name of each step as it begins.
+            Called with each step as it begins (``read``, ``encode``, …), and of a table in parts with
+            how many rows it has come to, and of how many; else 0 and None.
 
         Returns
         -------
@@ -429,9 +429,7 @@ class Series:
             parts = ledger.parts(self.name)
         return None if not parts else "out-of-core" if parts[1] else "local"
 
-    def check(
-        self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
-    ) -> Preview:
+    def check(self, table: Any, *, registry: Any = None, progress: Progress = silent) -> Preview:
         """Do everything but publish: the figures of a release that ``publish`` could make now, of
         which nothing is kept, recorded or remembered.
 
@@ -447,7 +445,8 @@ class Series:
         registry : frame or path of shape (r, columns), optional
             As for ``publish``.
         progress : Progress, optional
-            Called with the name of each step as it begins.
+            Called with each step as it begins (``read``, ``encode``, …), and of a table in parts with
+            how many rows it has come to, and of how many; else 0 and None.
 
         Returns
         -------
@@ -502,7 +501,7 @@ class Series:
         earlier = [unread(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
-        progress("encode")
+        progress("encode", 0, None)
         key = ledger.person_key(self.name)
         schema = self._is.schema
         divided = isinstance(frame, Divided | OnSpark)
@@ -572,7 +571,7 @@ class Series:
         number, earlier = drafting.number, drafting.earlier
 
         def record(room: staging.Folder, checked: Checked) -> Release:
-            progress("record")
+            progress("record", 0, None)
             final = self._is.to / f"{self.name}-{number}"
             release = as_release(checked, final, table, began, earlier, wave)
             summary = self._summary(release)

@@ -20,6 +20,7 @@ import polars as pl
 from phalanx.data.repeated import Repeated
 from phalanx.engines.laid import Laid
 from phalanx.engines.lasting import Followed
+from phalanx.engines.out_of_core import Divided
 from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.parts import Found, Merged
 from phalanx.guarantees.staying import persons_and_parts
@@ -29,7 +30,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import opened, write_manifest
 from phalanx.release.part import Part
 from phalanx.series.drafting import Checked, check_attributes, refuse_broken
-from phalanx.series.in_parts import DraftingInParts, alike, draft_of_part, grown
+from phalanx.series.in_parts import DraftingInParts, alike, draft_of_part, grown, told
 
 PARTS: Final = "parts"
 """The memory table (cuts) of a series in parts: where these were cut, as JSON."""
@@ -72,7 +73,7 @@ class DraftingStaying(DraftingInParts):
 
     recalled: Recalled
 
-    def _checked(self, folder: Path, room: ExitStack) -> Checked:
+    def _checked(self, folder: Path, room: ExitStack, divided: Divided) -> Checked:
         """Every part in turn; then the manifest of all of them."""
         method, rng = self.method, self.randomness()
         if not isinstance(method, Following) or self.key is None:
@@ -81,7 +82,7 @@ class DraftingStaying(DraftingInParts):
         remember, state = (room.enter_context(Laid[str](folder)) for _ in range(2))
         groups = room.enter_context(Laid[int](folder))
         followed = Followed(
-            divided=self.divided,
+            divided=divided,
             place=folder,
             key=self.key,
             rng=rng,
@@ -90,9 +91,9 @@ class DraftingStaying(DraftingInParts):
         )
         merged, manifest = Merged(f"release {self.number}: "), None
         rows, values = Counter[str](), Counter[str]()
-        with Repeated(self.divided.rows, self.divided.room, folder) as repeated:
+        with Repeated(divided.rows, divided.room, folder) as repeated:
             persons = 0
-            for at, (part, microdata) in enumerate(followed.parts()):
+            for at, (part, microdata) in enumerate(told(followed.parts(), divided)):
                 memory = self.recalled.memory(part, releases)
                 drafting = self.of(microdata=microdata, memory=memory)
                 draft = draft_of_part(method, microdata, rng.of(f"part {part}"), memory)

@@ -25,13 +25,14 @@ from phalanx.guarantees.verify import verify
 from phalanx.ledger import within
 from phalanx.ledger.sealing import pack, seal, unpack, unseal
 from phalanx.methods.base import Following, Memory
+from phalanx.progress import Progress
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release, Unread
 from phalanx.release.manifest import Manifest
 from phalanx.release.part import Part
 from phalanx.release.parts import groups_before
-from phalanx.series.drafting import Checked, Drafting, Progress, check_attributes, refuse_broken
+from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
 from phalanx.series.in_parts import draft_of_part
 from phalanx.series.on_spark import (
     DraftingOnSpark,
@@ -221,7 +222,7 @@ class StayingOnSpark(DraftingOnSpark):
             parts.lay(part, self.recalled.memory(part, parts.releases))
         drafts = drafts_in(folder)
         with self.divided.running(folder) as running:
-            progress("group")
+            progress("group", 0, None)
             followed = Followed(
                 running=running,
                 most=self.divided.most,
@@ -232,11 +233,11 @@ class StayingOnSpark(DraftingOnSpark):
                 known=parts.known,
             )
             solved = followed.solved(lambda now: partial(draft_part, self.of, parts, drafts, now))
-            progress("write")
+            progress("write", 0, None)
             manifest = merged(drafts, solved.figures)
             check_attributes(self.earlier, manifest.attributes)
             manifest = numbered_through(running, manifest, drafts, folder)
-            progress("check")
+            progress("check", 0, None)
             merging = Merged(f"release {self.number}: ")
             look = partial(
                 check_part,

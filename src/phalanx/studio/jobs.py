@@ -34,19 +34,22 @@ class Job:
     state: str = "running"
     """``running``, ``done``, ``failed`` or ``cancelled``."""
     steps: list[str] = field(default_factory=list)
+    part: Mapping[str, int] | None = None
+    """How much of the last step is done, and of how much, where that is known."""
     result: Mapping[str, Any] | None = None
     error: str | None = None
     ended: bool = False
     """Whether it was asked to end; it is ``cancelled`` once its process is gone."""
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: number, kind, title, state, steps, result, error."""
+        """Stable keys: number, kind, title, state, steps, part (done, of), result, error."""
         return {
             "number": self.number,
             "kind": self.kind,
             "title": self.title,
             "state": self.state,
             "steps": list(self.steps),
+            "part": self.part,
             "result": self.result,
             "error": self.error,
         }
@@ -105,7 +108,9 @@ class Jobs:
             for line in heard:
                 report = json.loads(line)
                 if "step" in report:
-                    job.steps.append(report["step"])
+                    if job.steps[-1:] != [report["step"]]:
+                        job.steps.append(report["step"])
+                    job.part = report["part"]
                 else:
                     outcome = report
         with self._lock:

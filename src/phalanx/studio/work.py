@@ -10,8 +10,9 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 
@@ -30,7 +31,13 @@ from phalanx.series.released import Release
 from phalanx.studio import findings
 from phalanx.verification import gather_evidence, verify, verify_table
 
-Step = Callable[[str], None]
+
+class Step(Protocol):
+    """Called with a step as it begins, and with how much of it is done, and of how much."""
+
+    def __call__(self, step: str, done: int = 0, of: int | None = None, /) -> None: ...
+
+
 _MOST_FOUND: Final = 20
 """So many of the persons whom an adversary found are named."""
 
@@ -51,10 +58,10 @@ def publish(step: Step, *, plan: str, number: int, stamp: str) -> dict[str, Any]
         raise PlanError("the plan was changed since it was looked at; nothing was published.")
     read = Plan.read(plan)
 
-    def watched(name: str) -> None:
+    def watched(name: str, done: int, of: int | None) -> None:
         if name == "record":  # the last moment before it is recorded, when its number is decided
             _check_next(read, number)
-        step(name)
+        step(name, done, of)
 
     _check_next(read, number)
     return read.publish(progress=watched).to_json()
@@ -77,9 +84,8 @@ def explore(
     step: Step, *, plan: str, tried: Sequence[str], surrogate: Sequence[str], on_the_table: bool
 ) -> dict[str, Any]:
     """Points over a grid, each with what it promises, risks and loses; and their picture."""
-    tell = lambda done, of: step(f"{done} of {of} points")  # noqa: E731 - one line of its own
     exploration = tried_on(
-        plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=tell
+        plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=step
     )
     head, rows = exploration.table()
     picture = exploration.picture(link="?points={}#beside") if exploration.adversaries else ""
@@ -261,10 +267,17 @@ WORK: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
 """By the name under which a job asks for it."""
 
 
+def _say(
+    tell: Callable[[Mapping[str, Any]], None], step: str, done: int = 0, of: int | None = None
+) -> None:
+    """Tell of a step."""
+    tell({"step": step, "part": None if of is None else {"done": done, "of": of}})
+
+
 def perform(asked: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> None:
     """Do one piece of work, and tell its steps and its result, or why there is none."""
     try:
-        result = WORK[asked["kind"]](lambda step: tell({"step": step}), **asked["arguments"])
+        result = WORK[asked["kind"]](partial(_say, tell), **asked["arguments"])
     except PhalanxError as error:
         tell({"error": str(error)})
     except OSError as error:

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from phalanx.errors import PlanError, ReleaseError, check_progress
+from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
 from phalanx.guarantees.staying import in_turn
 from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, Unread, check_unchanged, form_size
 from phalanx.release.foreign import Foreign
 from phalanx.release.room import Room
 from phalanx.verification.gathering import as_tables, gather_evidence, read_releases
-from phalanx.verification.progress import FILES, PARTS, Progress, silent, told, told_beside
+from phalanx.verification.progress import FILES, PARTS, told, told_beside
 from phalanx.verification.recorded import share
 
 

@@ -25,11 +25,12 @@ from phalanx.guarantees.base import Verdict, is_of_each_person
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
+from phalanx.progress import Progress, silent, told_of_rows
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import EachFile, Release, opened
 from phalanx.release.form import Form
 from phalanx.release.room import Room
-from phalanx.verification.progress import Progress, silent, told_of_rows
+from phalanx.verification.progress import ORIGINAL
 from phalanx.verification.recorded import of_ledger, share
 
 
@@ -196,7 +197,7 @@ def _combined(
     published; SourceError where a person is there twice.
     """
     names = [a.name for a in release.manifest.attributes if a.role in ("quasi", "sensitive")]
-    telling = told_of_rows((2 if identifier is None else 3) * batches.rows, progress)
+    telling = told_of_rows(ORIGINAL, (2 if identifier is None else 3) * batches.rows, progress)
     try:
         schema = schema_of(release, identifier, batches.names)
         check_columns(pl.DataFrame(schema=dict.fromkeys(batches.names, pl.Null)), schema)

@@ -4,21 +4,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-import polars as pl
-
 from phalanx.guarantees.staying import Beside, EachBeside
+from phalanx.progress import Progress
 
 T = TypeVar("T")
-Progress = Callable[[str, int, int | None], None]
-"""Told what is looked at, how many of it were, and of how many; None where that is not known."""
 FILES, ORIGINAL, PARTS, PERSONS = "files", "original", "parts", "persons"
 """What is looked at: the files of a release in parts, each with its digest; rows of its original;
 its parts; and its persons, part by part.
 """
-
-
-def silent(_what: str, _done: int, _of: int | None) -> None:
-    """Tell no one."""
 
 
 def told(
@@ -48,22 +41,3 @@ def told_beside(each: EachBeside, progress: Progress) -> EachBeside:
             yield answer
 
     return calls
-
-
-def told_of_rows(
-    of: int, progress: Progress
-) -> Callable[[Iterable[pl.DataFrame]], Iterator[pl.DataFrame]]:
-    """What hands on the rows of an original each time that they are read, and tells of them; ``of``:
-    how many are read in all these times together.
-    """
-    done = 0
-
-    def hands_on(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        nonlocal done
-        progress(ORIGINAL, done, of)
-        for batch in batches:
-            yield batch
-            done += batch.height
-            progress(ORIGINAL, done, of)
-
-    return hands_on

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publish: what would leave, the work itself, and what can be undone afterwards."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -59,12 +58,6 @@ STEPS_SAID: Final[Mapping[str, str]] = {
 _MOST_BARS: Final = 12
 
 
-def _part(steps: Sequence[str]) -> dict[str, int] | None:
-    """How many of how many are done, where the last step says so."""
-    counts = re.match(r"([0-9]+) of ([0-9]+) ", steps[-1]) if steps else None
-    return None if counts is None else {"done": int(counts[1]), "of": int(counts[2])}
-
-
 def _picture(result: Mapping[str, Any]) -> str:
     """How many persons are left with how many candidates, as a chart; empty where they are not
     known.
@@ -110,7 +103,6 @@ def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
     return fields | {
         "result": result,
         "picture": _picture(result or {}),
-        "part": _part(job.steps),
         "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},
         "all": {step: STEPS_SAID[step] for step in steps},
     }
