@@ -218,3 +218,36 @@ def test_nothing_about_persons_is_in_the_files(
         ledger._store, "INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", bytes(pack(memory))
     )
     assert b"MARKERPERSON299" in file.read_bytes(), "the look itself must find what is not sealed"
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 63, 64, 65, 1000])
+def test_numbers_are_written_in_one_piece_and_nothing_else(rows: int) -> None:
+    """Byte by byte what Arrow writes by itself, though the memory was full of something else; of
+    the first rows of more, no others.
+    """
+    more = pl.DataFrame(
+        {
+            "n": pl.Series([*range(rows), *[-(2**62)] * 90], dtype=pl.Int64),
+            "few": pl.Series([3] * rows + [77] * 90, dtype=pl.UInt8),
+        }
+    )
+    few = more.head(rows)
+    plain = pa.BufferOutputStream()
+    table = few.select(pl.all().gather(pl.int_range(pl.len()))).to_arrow()
+    with pa.ipc.new_file(plain, table.schema) as writer:
+        writer.write_table(table)
+    for filled in (0, 255):
+        size = len(plain.getvalue())
+        del (dirty := {"": np.full(size, filled, dtype=np.uint8)})[""]
+        assert bytes(pack(few)) == plain.getvalue().to_pybytes() and not dirty
+    assert unpack(pack(few)).equals(few)
+
+
+def test_what_is_read_in_one_piece_is_not_copied() -> None:
+    """Numbers lie where they were opened; the broken twin, in two pieces, is put together."""
+    frame = pl.DataFrame({"n": np.arange(5000)})
+    content = np.frombuffer(pack(frame), dtype=np.uint8)
+    assert np.shares_memory(unpack(content.data)["n"].to_numpy(), content)
+    halves = [frame[:2500].to_arrow(), frame[2500:].to_arrow()]
+    content = np.frombuffer(sealing._to_bytes(iter(halves)), dtype=np.uint8)
+    assert not np.shares_memory(unpack(content.data)["n"].to_numpy(), content)

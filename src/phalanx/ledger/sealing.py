@@ -94,9 +94,12 @@ def pack(frame: pl.DataFrame) -> memoryview:
     """A table as an Arrow IPC file of its rows and nothing else, so many at a time.
 
     Rows are gathered first, since Arrow writes up to 63 bytes of the neighbours of a slice, and
-    categories become text, since a category list outlives the rows that used it. No compression:
+    categories become text, since a category list outlives the rows that used it. Numbers that lie
+    alone in memory are written from there, so that they are read in one piece. No compression:
     person keys are noise, and it would be the slowest step of a commit.
     """
+    if (numbers := _alone(frame)) is not None:
+        return _in_one(numbers)
     text = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     return _to_bytes(
         some.with_columns(pl.col(text).cast(pl.String))
@@ -105,6 +108,31 @@ def pack(frame: pl.DataFrame) -> memoryview:
         .combine_chunks()
         for some in (frame[at : at + _AT_ONCE] for at in range(0, max(frame.height, 1), _AT_ONCE))
     )
+
+
+def _alone(frame: pl.DataFrame) -> pa.Table | None:
+    """A table of numbers of which none is missing, and beside which nothing lies in memory; None for
+    any other.
+    """
+    columns = [column.rechunk().to_arrow() for column in frame]
+    alone = all(
+        pa.types.is_primitive(column.type)
+        and column.type.bit_width % 8 == 0
+        and column.offset == column.null_count == 0
+        and column.buffers()[1].size == len(column) * column.type.bit_width // 8
+        for column in columns
+    )
+    return pa.table(columns, frame.columns) if columns and frame.height and alone else None
+
+
+def _in_one(table: pa.Table) -> memoryview:
+    """An Arrow IPC file of a table, in memory that is as large as it."""
+    counted = pa.MockOutputStream()
+    _write(counted, [table])
+    content = np.empty(counted.size(), dtype=np.uint8)
+    with pa.FixedSizeBufferWriter(pa.py_buffer(content)) as sink:
+        _write(sink, [table])
+    return content.data
 
 
 def unpack(content: bytes | memoryview) -> pl.DataFrame:
@@ -178,8 +206,14 @@ def _order(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def _to_bytes(tables: Iterator[pa.Table]) -> memoryview:
     """An Arrow IPC file of tables of the same columns, one after the other."""
-    sink, first = BytesIO(), next(tables)
-    with pa.ipc.new_file(sink, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
+    sink = BytesIO()
+    _write(sink, tables)
     return sink.getbuffer()
+
+
+def _write(sink: Any, tables: Iterable[pa.Table]) -> None:
+    rest = iter(tables)
+    first = next(rest)
+    with pa.ipc.new_file(sink, first.schema) as writer:
+        for table in chain([first], rest):
+            writer.write_table(table)
