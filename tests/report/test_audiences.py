@@ -63,7 +63,11 @@ def test_there_is_no_risk_of_rows_that_are_nobodys(tmp_path) -> None:
     """Of drawn values the page says so, and has no figure in its place."""
     made = px.publish(PEOPLE, SCHEMA, px.MutualCover(delta="1/3"))
     text = page_of(made, tmp_path).text
-    assert "here no row is: no figure is given" in text and "prosecutor looks" not in text
+    assert (
+        "No figure is given of prosecutor, journalist and marketer risk: values of rows were"
+        in text
+        and "prosecutor looks" not in text
+    )
     assert "values of rows were drawn, and the adversaries say what that hides" in text
 
 

@@ -18,6 +18,7 @@ from phalanx.release.kinds import OURS, form_class
 from phalanx.report import headlines
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
+from phalanx.report.looks import Look
 from phalanx.report.usefulness import Distribution, Usefulness
 
 PEOPLE = pl.DataFrame({
@@ -74,7 +75,7 @@ def test_the_first_answer_is_never_yes_for_nothing(
 def test_sizes_say_who_is_found(sizes: list[int], says: str) -> None:
     """By the smallest class; a row that is alone is said to be found."""
     assert says in headlines.by_class(
-        Classes(np.array(sizes, dtype=np.int64), "a group"), Generalized
+        Classes(np.array(sizes, dtype=np.int64), "a group"), Generalized.why_no_class
     )
 
 
@@ -85,7 +86,7 @@ def test_forms_without_classes_say_why() -> None:
         (Sliced, "a row is not a person's"),
         (Form, "another package"),
     ):
-        assert says in headlines.by_class(None, kind)
+        assert says in headlines.by_class(None, kind.why_no_class)
 
 
 @dataclass
@@ -111,25 +112,25 @@ class Asked:
 
 def test_who_was_played_is_told_with_the_worst(release: px.Release) -> None:
     """A certain one with its verdict, the best of each question with its sentence, nobody as such."""
-    classes = Classes.of_form(release.form)
+    look = Look.of(release)
     lucky, best = (
         Found(exposed=3),
         replace_(adversary="linkage", success=0.9, sentence="is right about 90 %"),
     )
-    told = headlines.found(release, classes, [Asked([lucky, best])], inside=True)
+    told = headlines.found(release, look, [Asked([lucky, best])], inside=True)
     assert (
         "2 adversaries were played on this release. Most certain is posterior: 3 of 60 persons: not a breach"
         in told[1]
     )
     assert told[2] == "Inference: linkage is right about 90 %."
-    told = headlines.found(release, classes, [Asked([Found()])], inside=True)
+    told = headlines.found(release, look, [Asked([Found()])], inside=True)
     assert (
         told[1].endswith("None of them is certain, and right, about anybody.")
         and "1 adversary was" in told[1]
     )
-    nobody = headlines.found(release, classes, play_none("no time"), inside=True)
+    nobody = headlines.found(release, look, play_none("no time"), inside=True)
     assert nobody[1:] == ["No adversary was played, so that nothing more is known."]
-    outside = headlines.found(release, classes, [Asked([lucky])], inside=False)
+    outside = headlines.found(release, look, [Asked([lucky])], inside=False)
     assert "posterior" not in " ".join(outside) and "is not said here" in outside[1]
 
 
@@ -168,7 +169,8 @@ def test_what_was_lost_is_what_was_measured(release: px.Release) -> None:
         "phalanx measure"
         in headlines.lost(figures, Usefulness(inside=False), None, 0, intervals=False)[0]
     )
-    kept = headlines.usable(release, use)
+    look = Look.of(release)
+    kept = headlines.usable(look, use)
     assert (
         "Best kept together: age and ill (phi² 0.30, released 0.29); least: age and sex (0.40, released 0.10)."
         in kept
@@ -176,14 +178,14 @@ def test_what_was_lost_is_what_was_measured(release: px.Release) -> None:
     one = replace(use, pairs=(("age", "sex", 0.4, 0.1), ("age", "ill", 0.01, 0.01)))
     assert (
         "Of the two attributes that tell most of each other, age and sex, phi² is 0.40 in the"
-        " original, and 0.10 released." in headlines.usable(release, one)
+        " original, and 0.10 released." in headlines.usable(look, one)
     )
     none = replace(use, pairs=(("age", "ill", 0.01, 0.01),))
     assert "No two attributes tell much of each other in the original." in headlines.usable(
-        release, none
+        look, none
     )
     assert kept[-1] == "It is not for finding out about single persons."
-    assert not any("phi" in each for each in headlines.usable(release, Usefulness(inside=False)))
+    assert not any("phi" in each for each in headlines.usable(look, Usefulness(inside=False)))
 
 
 def test_every_form_of_ours_says_what_it_is_good_for() -> None:
@@ -194,7 +196,7 @@ def test_every_form_of_ours_says_what_it_is_good_for() -> None:
 def test_sentences_of_a_true_release_agree_with_its_attacks(release: px.Release) -> None:
     """What is said of an adversary is what it said itself."""
     answers = play_one(release, release.evidence)
-    told = " ".join(headlines.found(release, Classes.of_form(release.form), answers, inside=True))
+    told = " ".join(headlines.found(release, Look.of(release), answers, inside=True))
     played = [attack for answer in answers for attack in answer.played]
     assert f"{len(played)} adversaries were played" in told
     assert sum(attack.sentence in told for attack in played) == sum(

@@ -89,9 +89,11 @@ def test_the_page_has_the_series_so_far(tmp_path: Path) -> None:
     assert "The series so far" in shown
     again = folder.Release.read(last.path)
     assert len(last._so_far) == 3
+    from phalanx.report.looks import Look
     from phalanx.report.so_far import SoFar
 
-    assert last._so_far == [SoFar.of(folder.Release.read(r.path)) for r in releases[:-1]]
+    read = [folder.Release.read(release.path) for release in releases[:-1]]
+    assert last._so_far == [SoFar.of(Look.of(release)) for release in read]
     assert again.digest == last.digest
 
 

@@ -78,7 +78,8 @@ def source(tmp_path):
 
 
 def series(tmp_path, method, **changes):
-    return Series("s", changes.pop("schema", SCHEMA), method, to=tmp_path / "out", **changes)
+    schema = changes.pop("schema", SCHEMA)
+    return Series("s", schema, method, to=tmp_path / "out", **{"report": False} | changes)
 
 
 @pytest.mark.usefixtures("small")

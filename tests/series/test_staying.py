@@ -46,7 +46,7 @@ def small(monkeypatch):
 
 
 def series(tmp_path, method, **changes):
-    return Series("s", SCHEMA, method, to=tmp_path / "out", **changes)
+    return Series("s", SCHEMA, method, to=tmp_path / "out", **{"report": False} | changes)
 
 
 def published(tmp_path, method, given, **changes):

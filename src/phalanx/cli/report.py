@@ -59,7 +59,8 @@ def report(
 
     from phalanx.cli.locations import check_ending, ledger_url
     from phalanx.errors import ReleaseError
-    from phalanx.report.classes import Classes
+    from phalanx.report.classes import among
+    from phalanx.report.looks import Look
     from phalanx.series.bounds import questions
     from phalanx.series.released import Release
     from phalanx.verification import gather_evidence, read_releases
@@ -85,7 +86,7 @@ def report(
     if not json:
         show_line(f"report:    {written}")
         return
-    classes = Classes.of_form(release.form, population)
+    classes = among(Look.of(release).classes, population)
     asked = questions(release, evidence, ()) if inside else []
     show_json({
         "page": str(written),

@@ -49,20 +49,7 @@ class Classes:
         or values drawn, and where the form is of another package. ReleaseError where the population
         is smaller than the release.
         """
-        classes = _of(form)
-        population = of_numpy(population)
-        if population is not None and (
-            isinstance(population, bool) or not isinstance(population, int | float)
-        ):
-            raise ReleaseError(
-                f"the population is {kind_of(population)}; give a number of persons."
-            )
-        if population is not None and (population < 1 or (classes and population < classes.rows)):
-            raise ReleaseError(
-                f"a population of {population:,} persons is smaller than the release; say how many"
-                " persons the table is a sample of, those in it included."
-            )
-        return None if classes is None else replace(classes, population=population)
+        return among(_of(form), population)
 
     @property
     def rows(self) -> int:
@@ -150,6 +137,23 @@ class Classes:
                 for label, classes, rows in self.distribution
             ],
         }
+
+
+def among(classes: Classes | None, population: int | None) -> Classes | None:
+    """Classes of a table that is a sample of so many persons; ReleaseError where these are fewer
+    than the release has, or no number.
+    """
+    population = of_numpy(population)
+    if population is not None and (
+        isinstance(population, bool) or not isinstance(population, int | float)
+    ):
+        raise ReleaseError(f"the population is {kind_of(population)}; give a number of persons.")
+    if population is not None and (population < 1 or (classes and population < classes.rows)):
+        raise ReleaseError(
+            f"a population of {population:,} persons is smaller than the release; say how many"
+            " persons the table is a sample of, those in it included."
+        )
+    return None if classes is None else replace(classes, population=population)
 
 
 @per_form

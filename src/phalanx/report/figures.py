@@ -18,7 +18,8 @@ from phalanx.release.manifest import PublishedAttribute
 from phalanx.report.per_form import per_form
 from phalanx.report.recodings import Recoding
 
-_ROWS: Final = "rows of the group"
+ROWS: Final = "rows of the group"
+"""The column of how many rows a group, or an interval, has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,11 @@ class Width:
     """Some interval includes missing values."""
     single: Bools
     """Which intervals are a single value, or the missing one alone, shape (g,)."""
+
+    @classmethod
+    def of(cls, attribute: PublishedAttribute, boxes: pl.DataFrame) -> "Width":
+        """Of the attribute's intervals in ``boxes``, with how many rows each has."""
+        return _width(attribute, boxes, boxes[ROWS].to_numpy().astype(np.int64))
 
     @property
     def mean(self) -> float:
@@ -112,6 +118,8 @@ class Figures:
     """By attribute, of a perturbed release."""
     recodings: Sequence[Recoding] = ()
     """By attribute, of a recoded release."""
+    unmeasured: Sequence[str] = ()
+    """Attributes with more different intervals than are looked at."""
 
     @property
     def loss(self) -> float:
@@ -137,7 +145,7 @@ class Figures:
         if form.kind != Generalized.kind:
             return Figures._of_buckets(number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
-        sizes = boxes[_ROWS].to_numpy().astype(np.int64)
+        sizes = boxes[ROWS].to_numpy().astype(np.int64)
         hosts, with_registered = (
             0 if counts is None else counts.height
             for counts in (form.counterfeits, form.registered)
@@ -171,7 +179,7 @@ class Figures:
         """
         sizes = (
             form.table.group_by(form.table.columns)
-            .agg(pl.len().alias(_ROWS))[_ROWS]
+            .agg(pl.len().alias(ROWS))[ROWS]
             .to_numpy()
             .astype(np.int64)
         )
@@ -194,15 +202,7 @@ class Figures:
         """The same of a form of buckets, whose values are exact, or generalized by themselves."""
         ids = form.table[form.id_column]
         sizes = ids.value_counts(sort=False)["count"].to_numpy().astype(np.int64)
-        columns, widths = form.together(), []
-        for attribute in form.attribute("quasi"):
-            ends = list(dict.fromkeys(attribute.columns[-2:]))
-            part = next(
-                (column.counts for column in columns if attribute.name in column.names), None
-            )
-            table, rows = (form.table, pl.len()) if part is None else (part, pl.sum(COUNT))
-            boxes = table.group_by(ends).agg(rows.cast(pl.Int64).alias(_ROWS)).sort(ends)
-            widths.append(_width(attribute, boxes, boxes[_ROWS].to_numpy()))
+        widths = [Width.of(a, intervals(form, a)) for a in form.attribute("quasi")]
         return cls(
             number=number,
             rows=form.rows,
@@ -217,6 +217,16 @@ class Figures:
         )
 
 
+def intervals(form: Form, attribute: PublishedAttribute) -> pl.DataFrame:
+    """The different intervals of one attribute, or its values where these are published, with how
+    many rows each has.
+    """
+    ends = list(dict.fromkeys(attribute.columns[-2:]))
+    part = next((c.counts for c in form.together() if attribute.name in c.names), None)
+    table, rows = (form.table, pl.len()) if part is None else (part, pl.sum(COUNT))
+    return table.group_by(ends).agg(rows.cast(pl.Int64).alias(ROWS)).sort(ends)
+
+
 def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
     """One row per group: its intervals and how many rows it has. Our own releases are sorted by
     group, which makes this a pass over one column.
@@ -228,9 +238,9 @@ def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
             starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
             sizes = np.diff(starts, append=table.height)
             return table.select(pl.col([GROUP, *ends]).gather(starts)).with_columns(
-                pl.Series(_ROWS, sizes)
+                pl.Series(ROWS, sizes)
             )
-    return table.group_by(GROUP).agg(pl.len().alias(_ROWS), *[pl.col(c).first() for c in ends])
+    return table.group_by(GROUP).agg(pl.len().alias(ROWS), *[pl.col(c).first() for c in ends])
 
 
 def _beside(ids: pl.Series, counts: pl.DataFrame) -> Ints:

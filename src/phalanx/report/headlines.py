@@ -9,10 +9,10 @@ from typing import Any, Final
 from phalanx.estimators.answering import can_be_read
 from phalanx.guarantees.sentences import percent
 from phalanx.release.folder import Release
-from phalanx.release.form import Form
 from phalanx.report.adversaries import Question
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
+from phalanx.report.looks import Look
 from phalanx.report.usefulness import Usefulness
 
 _TELLS: Final = 0.05
@@ -38,11 +38,9 @@ def kept(results: Mapping[str, int], rows: int) -> tuple[str, bool]:
     return f"Yes: {all_} of the published files {verb}{parts}.", True
 
 
-def found(
-    release: Release, classes: Classes | None, answers: Sequence[Question], *, inside: bool
-) -> list[str]:
+def found(release: Release, look: Look, answers: Sequence[Question], *, inside: bool) -> list[str]:
     """Who could still be found, and by whom."""
-    sentences = [by_class(classes, release.form)]
+    sentences = [by_class(look.classes, look.why_no_class)]
     if not inside:
         sentences.append(
             "What adversaries find who are judged by the original table is not said here."
@@ -70,10 +68,12 @@ def found(
     return sentences
 
 
-def by_class(classes: Classes | None, form: Form) -> str:
-    """What the sizes of classes say of a person who is known to be in the table."""
+def by_class(classes: Classes | None, why_not: str) -> str:
+    """What the sizes of classes say of a person who is known to be in the table; ``why_not``: why
+    there are none.
+    """
     if classes is None or not classes.rows:
-        why = "there is no row" if classes is not None else form.why_no_class
+        why = "there is no row" if classes is not None else why_not
         return f"No size of a class says who could be found: {why}."
     least = int(classes.sizes.min())
     if least == 1:
@@ -117,10 +117,10 @@ def lost(
     return sentences or ["What was lost is measured beside the original, by 'phalanx measure'."]
 
 
-def usable(release: Release, use: Usefulness) -> list[str]:
+def usable(look: Look, use: Usefulness) -> list[str]:
     """What can be done with it."""
-    form = release.form
-    if not form.rows:
+    form = look.form
+    if not look.figures.rows:
         return ["Nothing: there is no row."]
     sentences = [form.used_for or form.read_as or "Read what its package says of it."]
     if use.pairs:

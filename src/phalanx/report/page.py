@@ -6,6 +6,7 @@ series so far.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,9 +23,10 @@ from phalanx.release.manifest import Manifest
 from phalanx.report import headlines, pictures, promises
 from phalanx.report.adversaries import Disclosure, Question, most_named, reasons, told
 from phalanx.report.charts import Bars
-from phalanx.report.classes import THRESHOLDS, Classes
+from phalanx.report.classes import THRESHOLDS, Classes, among
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
+from phalanx.report.looks import Look
 from phalanx.report.privacy import NAME as PRIVACY
 from phalanx.report.privacy import Privacy
 from phalanx.report.recodings import Recoding
@@ -54,6 +56,7 @@ def write_report(
     microdata: Microdata | None = None,
     population: int | None = None,
     so_far: Sequence[SoFar] = (),
+    look: Look | None = None,
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
@@ -62,7 +65,8 @@ def write_report(
     each of them found out, to be shown side by side; ``answers``: the regulator's questions,
     answered by those who were played; ``microdata``: the original table, for what was lost. A page
     for an ``external`` audience takes none of these four. ``population``: so many persons the table
-    is a sample of; ``so_far``: figures of earlier releases, whose tables need not be read for them.
+    is a sample of; ``so_far``: figures of earlier releases, whose tables need not be read for them;
+    ``look``: the look that was taken at the newest one's tables, where it was.
     Names released values only; loads nothing and runs nothing. OSError where it cannot be written;
     an older page is replaced whole or not at all.
     """
@@ -77,6 +81,7 @@ def write_report(
         microdata=microdata,
         population=population,
         so_far=so_far,
+        look=look,
     )
     write(path, page)
 
@@ -92,6 +97,7 @@ def render(
     microdata: Microdata | None = None,
     population: int | None = None,
     so_far: Sequence[SoFar] = (),
+    look: Look | None = None,
 ) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
@@ -99,8 +105,15 @@ def render(
     if not inside:
         summary, adversaries, answers, microdata = {}, (), (), None
     known = {figures.number: figures for figures in so_far}
-    series = [known.get(release.number) or SoFar.of(release) for release in ordered]
-    manifest, figures, form = ordered[-1].manifest, Figures.of(ordered[-1]), ordered[-1].form
+    look = look or Look.of(ordered[-1])
+    look = replace(look, classes=among(look.classes, population))
+    manifest, figures, form = ordered[-1].manifest, look.figures, look.form
+    series = [
+        SoFar.of(look)
+        if release is ordered[-1]
+        else known.get(release.number) or SoFar.of(Look.of(release))
+        for release in ordered
+    ]
     place = form.group_word
     intervals = form.has_intervals and not form.tells_itself_alone
     checks = [_check(v) for v in verdicts]
@@ -115,14 +128,13 @@ def render(
     }
     suppressed = sum(suppressed_rows.values())
     told_suppressed = None if form.tells_itself_alone or not inside else suppressed
-    classes = Classes.of_form(form, population)
     use = Usefulness.of(ordered[-1], microdata)
     markup = _markup()
     return _template().render(
         inside=inside,
         headlines={
             "kept": headlines.kept(results, figures.rows),
-            "found": headlines.found(ordered[-1], classes, answers, inside=inside),
+            "found": headlines.found(ordered[-1], look, answers, inside=inside),
             "lost": headlines.lost(
                 figures,
                 use,
@@ -130,11 +142,12 @@ def render(
                 sum(taken_out.values()),
                 intervals=intervals,
             ),
-            "usable": headlines.usable(ordered[-1], use),
+            "usable": headlines.usable(look, use),
         },
         use=use,
         pictures=[(p.title, p.under, markup(p.svg)) for p in _pictures(series, use)],
-        regulator=regulators_table(classes),
+        regulator=regulators_table(look.classes),
+        why_no_class=look.why_no_class,
         digest=ordered[-1].digest,
         manifest=manifest,
         promises=[
@@ -169,7 +182,9 @@ def render(
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
         most_named=most_named(adversaries),
         answers=[(answer, reasons(answer, form.kind)) for answer in answers],
-        correlations=_matrix(Correlations.of(form)) if form.together() else None,
+        correlations=_matrix(Correlations.of(form))
+        if form.together() and not manifest.parts
+        else None,
         charts=_charts(figures, place),
         series=series,
         so_far="The series so far"

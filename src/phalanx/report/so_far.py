@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from phalanx.release.folder import Release
-from phalanx.report.classes import Classes
-from phalanx.report.figures import Figures
+from phalanx.report.looks import Look
 
 _KEY: Final = "so_far"
 
@@ -31,9 +29,9 @@ class SoFar:
     """The mean risk of a row; None as for ``worst``."""
 
     @classmethod
-    def of(cls, release: Release) -> "SoFar":
+    def of(cls, look: Look) -> "SoFar":
         """Those of a release, from its tables."""
-        figures, classes = Figures.of(release), Classes.of_form(release.form)
+        figures, classes = look.figures, look.classes
         known = classes if classes is not None and classes.rows else None
         return cls(
             figures.number,
@@ -47,9 +45,9 @@ class SoFar:
         )
 
 
-def remembering(release: Release) -> dict[str, Any]:
+def remembering(look: Look) -> dict[str, Any]:
     """What the ledger keeps of a release for later reports, beside its other counts."""
-    return {_KEY: asdict(SoFar.of(release))}
+    return {_KEY: asdict(SoFar.of(look))}
 
 
 def remembered(summaries: Iterable[Mapping[str, Any]]) -> list[SoFar]:

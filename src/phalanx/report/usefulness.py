@@ -19,6 +19,7 @@ from phalanx.estimators.draws import draw
 from phalanx.estimators.view import View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
+from phalanx.release.kinds import form_class
 from phalanx.utility.losses import Bins, Coded, pairs, phi2
 from phalanx.utility.workloads import Rows, errors, workload
 
@@ -93,15 +94,15 @@ class Usefulness:
         A differentially private release is measured beside nothing: what its original says is
         not told.
         """
-        form = release.form
-        inside = microdata is not None and not form.tells_itself_alone
-        if not form.rows:
+        kind, rows = form_class(release.manifest.form), release.manifest.rows
+        inside = microdata is not None and not kind.tells_itself_alone
+        if not rows:
             return cls(inside, why_not="the release has no row")
-        if form.rows > MOST_ROWS:
+        if rows > MOST_ROWS:
             return cls(
                 inside,
                 why_not=(
-                    f"beyond the budget of a page: the release has {form.rows:,} rows, and up to"
+                    f"beyond the budget of a page: the release has {rows:,} rows, and up to"
                     f" {MOST_ROWS:,} are drawn for it; 'phalanx measure' computes this"
                 ),
             )

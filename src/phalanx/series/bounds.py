@@ -10,6 +10,7 @@ from phalanx.adversaries.disclosure import Disclosed
 from phalanx.exact import Number, exact
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.kinds import form_class
 
 if TYPE_CHECKING:
     from phalanx.adversaries.opinion import Answer
@@ -72,13 +73,13 @@ def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]
         play_one,
     )  # the learning adversaries are slow to import
 
-    if release.form.tells_itself_alone:
+    if form_class(release.manifest.form).tells_itself_alone:
         return play_none(
             "what it finds would say more of the original table than differential privacy allows"
         )
-    if release.form.rows > MOST_ROWS:
+    if release.manifest.rows > MOST_ROWS:
         why = (
-            f"beyond its budget: the release has {release.form.rows:,} rows, and up to"
+            f"beyond its budget: the release has {release.manifest.rows:,} rows, and up to"
             f" {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
         )
         return play_none(why, attacks)

@@ -38,6 +38,8 @@ from phalanx.series.staging import Folder
 if TYPE_CHECKING:
     import polars as pl
 
+    from phalanx.report.looks import Look
+
 T = TypeVar("T")
 
 
@@ -64,6 +66,10 @@ class Checked:
     """What adversaries find out of it, where a report or a bound asks for it."""
     spent: Mapping[str, float] | None
     """What it and those before it cost together, where the method keeps a budget."""
+    look: "Look | None" = None
+    """What a page tells of a release in parts, which were looked at as they were made; None where no
+    page is asked for.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

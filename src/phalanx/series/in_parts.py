@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -28,7 +28,20 @@ from phalanx.release.parts import ending
 from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
 from phalanx.series.staging import Folder
 
+if TYPE_CHECKING:
+    from phalanx.report.looks import Gathered
+
 T = TypeVar("T")
+
+
+class Unseen:
+    """Looks at no part, as no page will tell of it."""
+
+    def add(self, part: Part) -> None:
+        """The next part."""
+
+    def look(self, _: Manifest) -> None:
+        """Nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,6 +54,8 @@ class OfParts:
     method: Method
     number: int
     seed: int | None
+    page: bool = False
+    """Whether a page will tell of the release; there is none of what is made on Spark."""
     earlier: Sequence[Release] = ()
 
     def randomness(self) -> Randomness:
@@ -79,6 +94,7 @@ class DraftingInParts(OfParts):
         if isinstance(method, Settling) and method.settles:
             method = method.settled(divided.drawn(rng))
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
+        looks = self._looks()
         for at, microdata in told(enumerate(divided.parts(by, folder, self.key, rng)), divided):
             drafting = self.of(microdata=microdata)
             draft = draft_of_part(method, microdata, rng.of(f"part {at}"))
@@ -93,6 +109,7 @@ class DraftingInParts(OfParts):
             verdicts = drafting.checked(draft, part, {}).verdicts
             merged.add(Found.of(part, verdicts, merged.prefix))
             suppressed.update(draft.suppressed.rows or {})
+            looks.add(part)
         if manifest is None:
             raise GuaranteeError("no part was published; nothing left, please report this.")
         write_manifest(folder, manifest)
@@ -106,7 +123,16 @@ class DraftingInParts(OfParts):
             verdicts=verdicts,
             attacks=[],
             spent=None,
+            look=looks.look(manifest),
         )
+
+    def _looks(self) -> "Gathered | Unseen":
+        """What gathers looks at parts, which is loaded where a page is asked for alone."""
+        if not self.page:
+            return Unseen()
+        from phalanx.report.looks import Gathered
+
+        return Gathered()
 
 
 def told(

@@ -154,6 +154,7 @@ def as_release(
         seconds=time.perf_counter() - began,
         evidence=checked.evidence,
         _earlier=earlier,
+        _look=checked.look,
         _like=pl.DataFrame()
         if isinstance(table, (str, Path, *FETCHED)) or manifest.parts
         else table,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from phalanx.adversaries.disclosure import Disclosed
     from phalanx.estimators import Estimate
     from phalanx.report import Audience
+    from phalanx.report.looks import Look
     from phalanx.report.so_far import SoFar
     from phalanx.utility import Measured
     from phalanx.verification import Verification
@@ -72,6 +73,7 @@ class Release(folder.Release):
     """The files of a release in memory, by name; None of one that has a folder."""
     _earlier: Sequence[folder.Release] = ()
     _so_far: Sequence["SoFar"] = ()
+    _look: "Look | None" = None
     _like: Any = None
 
     @classmethod
@@ -422,6 +424,7 @@ class Release(folder.Release):
                 audience=audience,
                 population=population,
                 so_far=self._so_far,
+                look=self._look,
                 **inside,
             )
         except OSError as error:
@@ -551,3 +554,9 @@ class ReleaseInParts(Release):
     def form(self) -> Form:
         """What its tables hold."""
         return folder.Unread(self.path, self.manifest).form
+
+
+def but(release: Release, **others: Any) -> Release:
+    """The same release with other fields; no table of one in parts is read for it."""
+    in_parts = isinstance(release, ReleaseInParts)
+    return type(release)(**vars(release) | others) if in_parts else replace(release, **others)

@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -54,7 +54,7 @@ from phalanx.series.given import (
 from phalanx.series.once import as_release
 from phalanx.series.parted import way_of
 from phalanx.series.preview import Preview
-from phalanx.series.released import Release
+from phalanx.series.released import Release, but
 from phalanx.series.staying import Recalled
 from phalanx.temporary import temporary_folder
 from phalanx.verification import as_tables, gather_evidence, verify
@@ -111,7 +111,7 @@ class Series:
     seed : int, optional
         Makes releases predictable, for tests; they are marked as not for publication.
     report : bool, default True
-        Whether each release gets its page; a release in parts has none.
+        Whether each release gets its page; one that Spark made, or counts in parts, has none.
     engine : Engine, optional
         ``local``: the table is in memory; ``out-of-core``: it is read from a file some rows at a
         time, and published in parts that fit, or counted; by an estimate if not given. ``spark``:
@@ -545,6 +545,7 @@ class Series:
             method=self._is.method,
             number=number,
             seed=self._is.seed,
+            page=self._is.report,
             earlier=earlier,
         )
 
@@ -570,18 +571,20 @@ class Series:
         drafting = self._drafting(read.pop(), registry, ledger, progress)
         number, earlier = drafting.number, drafting.earlier
 
-        def record(room: staging.Folder, checked: Checked) -> Release:
+        def record(room: staging.Folder, checked: Checked) -> tuple[Release, bool]:
             progress("record", 0, None)
             final = self._is.to / f"{self.name}-{number}"
             release = as_release(checked, final, table, began, earlier, wave)
             summary = self._summary(release)
-            if (
-                self._is.report and not release.manifest.parts
-            ):  # later reports show it without its tables
+            paged = self._is.report and bool(checked.look or not release.manifest.parts)
+            if paged:  # later reports show it without its tables
+                from phalanx.report.looks import Look
                 from phalanx.report.so_far import remembered, remembering
 
-                release = replace(release, _so_far=remembered(e.summary for e in entries))
-                summary |= remembering(release)
+                look = checked.look or Look.of(release)
+                so_far = remembered(e.summary for e in entries)
+                release = but(release, _so_far=so_far, _look=look)
+                summary |= remembering(look)
             entry = ReleaseEntry(
                 number=number,
                 folder=str(final.resolve()),
@@ -590,14 +593,14 @@ class Series:
                 summary=summary,
             )
             self._record(ledger, room, entry, checked)
-            return release
+            return release, paged
 
-        release = drafting.check(
+        release, paged = drafting.check(
             lambda: staging.Folder.new(self._is.to, self.name), record, progress
         )
         del drafting  # the page needs no table
         self._published[number] = lasting
-        return self._with_page(release)
+        return self._with_page(release) if paged else release
 
     def _record(
         self, ledger: Ledger, room: staging.Folder, entry: ReleaseEntry, checked: Checked
@@ -660,9 +663,7 @@ class Series:
         return {key: figures[key] for key in (*keys, *optional)}
 
     def _with_page(self, release: Release) -> Release:
-        """The release with its report, where the series writes one."""
-        if not self._is.report or release.manifest.parts:
-            return release
+        """The release with its report."""
         from polars.exceptions import PanicException  # which is no Exception
 
         page = self._is.to / staging.REPORTS / f"{self.name}-{release.number}.html"
@@ -679,7 +680,7 @@ class Series:
                 f"release {release.number} is published as {release.path}; do not publish it again."
                 f" Its report cannot be written: {why}"
             ) from None
-        return replace(release, page=page)
+        return but(release, page=page)
 
 
 def _waves(entries: "Sequence[ReleaseEntry]") -> list[str | None]:

@@ -89,7 +89,7 @@ class DraftingStaying(DraftingInParts):
             began=self.recalled.cuts,
             known={part: partial(self._known, method, part) for part in known},
         )
-        merged, manifest = Merged(f"release {self.number}: "), None
+        merged, manifest, looks = Merged(f"release {self.number}: "), None, self._looks()
         rows, values = Counter[str](), Counter[str]()
         with Repeated(divided.rows, divided.room, folder) as repeated:
             persons = 0
@@ -107,6 +107,7 @@ class DraftingStaying(DraftingInParts):
                 read = Part.read_part(folder, manifest, at)
                 checked = drafting.checked(draft, read, {})
                 merged.add(Found.of(read, checked.verdicts, merged.prefix))
+                looks.add(read)
                 rows.update(draft.suppressed.rows or {})
                 values.update(draft.suppressed.values)
                 after = memory.after(draft, None)
@@ -117,10 +118,9 @@ class DraftingStaying(DraftingInParts):
                 persons += _see(repeated, pl.concat([known_of(method, after), others]))
                 if len(others):
                     remember.lay(within(part, OTHERS), others.to_frame())
-                for name, table in draft.remember.items():
-                    remember.lay(within(part, name), table)
-                for name, table in draft.state.items():
-                    state.lay(within(part, name), table)
+                for laid, tables in ((remember, draft.remember), (state, draft.state)):
+                    for name, table in tables.items():
+                        laid.lay(within(part, name), table)
                 groups.lay(part, mapping.with_columns(pl.col("group") + read.before))
             for part in known:
                 if part not in groups:  # none of its persons is there, and it goes on
@@ -147,6 +147,7 @@ class DraftingStaying(DraftingInParts):
             state=state,
             attacks=[],
             spent=None,
+            look=looks.look(manifest),
         )
 
     def _known(self, method: Following, part: int) -> pl.Series:

@@ -265,6 +265,7 @@ class StayingOnSpark(DraftingOnSpark):
             verdicts=verdicts,
             attacks=[],
             spent=None,
+            look=None,
             **self._kept(parts, solved, manifest),
         )
 
