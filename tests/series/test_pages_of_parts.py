@@ -3,13 +3,16 @@
 than one part is in memory for it.
 """
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, Release, Series, Slicing
+from phalanx.cli import app
 from phalanx.release import folder
 from phalanx.report import looks
 from phalanx.report.looks import Gathered, Look
@@ -93,6 +96,12 @@ def test_the_page_is_written_without_the_whole(tmp_path: Any, monkeypatch: Any) 
     assert "12,000" in shown and "Interval widths" in shown
     page = Release.read(made.path).report(tmp_path / "out.html", audience="external")
     assert f"in {len(made.manifest.parts)} parts" in page.read_text()
+    asked = ["report", str(made.path), "--for", "internal", "--to", str(tmp_path / "in.html")]
+    done = CliRunner().invoke(app, [*asked, "--json"])
+    assert done.exit_code == 0
+    assert json.loads(done.output)["regulator"]["prosecutor"]["highest"] == 0.2
+    assert Release.read(made.path).save(tmp_path / "copy").digest == made.digest
+    assert Release.read(made.path).with_evidence().rows == made.rows
     again = published(tmp_path, Mondrian(k=5))
     assert again.page is not None and "The series so far" in again.page.read_text()
     assert again._so_far[0].rows == made.rows

@@ -55,14 +55,12 @@ def report(
     go with them. JSON keys: page, audience, digest, guarantees, regulator (prosecutor, journalist,
     marketer, above, population, classes; null where a row is not a person's), questions.
     """
-    from dataclasses import replace
-
     from phalanx.cli.locations import check_ending, ledger_url
     from phalanx.errors import ReleaseError
     from phalanx.report.classes import among
     from phalanx.report.looks import Look
     from phalanx.series.bounds import questions
-    from phalanx.series.released import Release
+    from phalanx.series.released import Release, but
     from phalanx.verification import gather_evidence, read_releases
 
     if audience is Audience.external and (original or ledger):
@@ -78,7 +76,9 @@ def report(
         identifier=identifier,
         persons=False,
     )
-    release = replace(Release.read(last.path), evidence=evidence, _earlier=earlier)
+    read = Release.read(last.path)
+    look = Look.of(read)
+    release = but(read, evidence=evidence, _earlier=earlier, _look=look)
     inside = audience is Audience.internal
     written = release.report(
         to, audience="internal" if inside else "external", population=population
@@ -86,7 +86,7 @@ def report(
     if not json:
         show_line(f"report:    {written}")
         return
-    classes = among(Look.of(release).classes, population)
+    classes = among(look.classes, population)
     asked = questions(release, evidence, ()) if inside else []
     show_json({
         "page": str(written),

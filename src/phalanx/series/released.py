@@ -185,7 +185,7 @@ class Release(folder.Release):
         evidence, _ = gather_evidence(
             [self], ledger=ledger, originals=originals, identifier=identifier, persons=False
         )
-        return replace(self, evidence=evidence)
+        return but(self, evidence=evidence)
 
     def attack(self, adversary: "Adversary") -> "Attack":
         """What an adversary concludes from this release alone.
@@ -366,7 +366,7 @@ class Release(folder.Release):
                 f"{final} cannot be written ({(error.strerror or 'input/output error').lower()});"
                 " choose another folder."
             ) from None
-        return replace(self, path=final, files=None)
+        return but(self, path=final, files=None)
 
     def report(
         self,

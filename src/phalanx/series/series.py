@@ -111,7 +111,7 @@ class Series:
     seed : int, optional
         Makes releases predictable, for tests; they are marked as not for publication.
     report : bool, default True
-        Whether each release gets its page; one that Spark made, or counts in parts, has none.
+        Whether each release gets its page; one that Spark made, or counts in parts, gets none.
     engine : Engine, optional
         ``local``: the table is in memory; ``out-of-core``: it is read from a file some rows at a
         time, and published in parts that fit, or counted; by an estimate if not given. ``spark``:
