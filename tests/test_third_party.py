@@ -313,7 +313,8 @@ def test_its_method_is_offered_tried_and_compiled(acme: Acme, tmp_path: Path) ->
     without = sections(own, Schema(identifier="who", quasi=["age", "pay"]))
     assert "acme-neighbours" not in {each["name"] for each in without}
     steps: list[str] = []
-    assert list(warm("acme-neighbours", steps.append).seconds) == ["acme-neighbours"] == steps
+    compiled = warm("acme-neighbours", lambda step, *_: steps.append(step))
+    assert list(compiled.seconds) == ["acme-neighbours"] == steps
     people().write_csv(tmp_path / "t.csv")
     plan = PLAN.replace('"acme-neighbours"\nrows = 3', '"mondrian"\nk = 4')
     (tmp_path / "plan.toml").write_text(plan)
