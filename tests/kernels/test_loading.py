@@ -26,7 +26,7 @@ import numpy as np
 sys.stderr = type("Terminal", (io.StringIO,), {"isatty": lambda _: True})()
 from phalanx.cli.output import steps
 with steps(["group"], quiet="quiet" in sys.argv) as begin:
-    begin("group")
+    begin("group", 0, None)
     from phalanx.methods.m_invariance import kernels
     kernels.entries_of(np.array([0, 2]), np.array([0]), np.array([1]))
     kernels.counted(np.array([1, 0]), np.array([0, 0]), 2)
