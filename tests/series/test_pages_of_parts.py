@@ -3,21 +3,25 @@
 than one part is in memory for it.
 """
 
+import io
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, Release, Series, Slicing
 from phalanx.cli import app
+from phalanx.errors import ReleaseError
 from phalanx.release import folder
 from phalanx.report import looks
 from phalanx.report.looks import Gathered, Look
 from phalanx.report.so_far import SoFar
 from series.test_in_parts import SCHEMA, people, small  # noqa: F401 - a fixture
+from support.tampering_cases import bytes_of
 
 METHODS = [
     Mondrian(k=5),
@@ -128,4 +132,40 @@ def test_too_many_intervals_are_said_to_be_unmeasured(tmp_path: Any, monkeypatch
     assert measured and look.figures.unmeasured
     assert sorted([*measured, *look.figures.unmeasured]) == ["age", "sex", "zip"]
     assert "more different intervals than are looked at" in made.page.read_text()
-    assert look.figures.loss == np.mean([width.mean for width in look.figures.widths])
+    assert SoFar.of(look).loss is None
+    shown = re.sub(r"<[^>]*>", " ", made.page.read_text())
+    assert re.search(r"information loss\s+–", shown) and "An interval covers" not in shown
+
+
+@pytest.mark.usefixtures("small")
+def test_a_population_smaller_than_the_release_is_refused(tmp_path: Any) -> None:
+    """Also where no classes are told of."""
+    made = published(tmp_path, Anatomy(l=3), report=False)
+    with pytest.raises(ReleaseError, match="a population of 10 persons is smaller"):
+        made.report(tmp_path / "page.html", population=10)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_copy_says_where_it_is(tmp_path: Any) -> None:
+    """Whatever was asked of the release before."""
+    made = published(tmp_path, Mondrian(k=5), report=False)
+    assert str(made.path) in repr(made)
+    saved = made.save(tmp_path / "copy")
+    assert str(saved.path) in repr(saved) and str(made.path) not in repr(saved)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("dtype", [pl.String, pl.Float64, pl.Categorical])
+def test_parts_that_contradict_each_other_have_no_page(tmp_path: Any, dtype: Any) -> None:
+    """One sentence says so, as of a release in one piece."""
+    made = published(tmp_path, Mondrian(k=5), report=False)
+    name = made.manifest.files[1].name
+    bent = pl.read_parquet(made.path / name).with_columns(
+        pl.col("age_low").cast(pl.String).cast(dtype)
+    )
+    bent.write_parquet(content := io.BytesIO())
+    bytes_of(made.path, name, content.getvalue())
+    asked = ["report", str(made.path), "--for", "external", "--to", str(tmp_path / "p.html")]
+    done = CliRunner().invoke(app, asked)
+    assert isinstance(done.exception, ReleaseError)
+    assert "contradicts itself" in str(done.exception) or "same columns" in str(done.exception)

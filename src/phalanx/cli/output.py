@@ -249,13 +249,13 @@ def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Progress]:
         yield silent
         return
     with _bar() as bar:
-        task, begun = bar.add_task(total[0], total=len(total)), list[str]()
+        task, farthest = bar.add_task(total[0], total=len(total)), 0
         count = _counting(bar)
 
         def begin(step: str, done: int, of: int | None) -> None:
-            if step not in begun:
-                begun.append(step)
-            bar.update(task, description=step, completed=begun.index(step))
+            nonlocal farthest
+            farthest = max(farthest, total.index(step) if step in total else 0)
+            bar.update(task, description=step, completed=farthest)
             count(None if of is None else "rows", done, of)
 
         waits = logging.Handler()

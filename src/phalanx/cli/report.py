@@ -76,9 +76,7 @@ def report(
         identifier=identifier,
         persons=False,
     )
-    read = Release.read(last.path)
-    look = Look.of(read)
-    release = but(read, evidence=evidence, _earlier=earlier, _look=look)
+    release = but(Release.read(last.path), evidence=evidence, _earlier=earlier)
     inside = audience is Audience.internal
     written = release.report(
         to, audience="internal" if inside else "external", population=population
@@ -86,7 +84,8 @@ def report(
     if not json:
         show_line(f"report:    {written}")
         return
-    classes = among(look.classes, population)
+    look = Look.of(release)  # which the page has shown to be possible
+    classes = among(look.classes, population, look.figures.rows)
     asked = questions(release, evidence, ()) if inside else []
     show_json({
         "page": str(written),

@@ -49,7 +49,7 @@ class Classes:
         or values drawn, and where the form is of another package. ReleaseError where the population
         is smaller than the release.
         """
-        return among(_of(form), population)
+        return among(_of(form), population, form.rows)
 
     @property
     def rows(self) -> int:
@@ -139,16 +139,16 @@ class Classes:
         }
 
 
-def among(classes: Classes | None, population: int | None) -> Classes | None:
+def among(classes: Classes | None, population: int | None, rows: int) -> Classes | None:
     """Classes of a table that is a sample of so many persons; ReleaseError where these are fewer
-    than the release has, or no number.
+    than the ``rows`` of the release, or no number.
     """
     population = of_numpy(population)
     if population is not None and (
         isinstance(population, bool) or not isinstance(population, int | float)
     ):
         raise ReleaseError(f"the population is {kind_of(population)}; give a number of persons.")
-    if population is not None and (population < 1 or (classes and population < classes.rows)):
+    if population is not None and population < max(rows, 1):
         raise ReleaseError(
             f"a population of {population:,} persons is smaller than the release; say how many"
             " persons the table is a sample of, those in it included."

@@ -122,6 +122,11 @@ class Figures:
     """Attributes with more different intervals than are looked at."""
 
     @property
+    def measured(self) -> bool:
+        """Whether all attributes are, so that there is a mean."""
+        return not self.unmeasured
+
+    @property
     def loss(self) -> float:
         """The mean of the attributes' mean widths."""
         return sum(w.mean for w in self.widths) / len(self.widths) if self.widths else 0.0

@@ -94,7 +94,7 @@ def lost(
 ) -> list[str]:
     """What was lost, in figures that can be compared."""
     sentences = []
-    if intervals and figures.widths:
+    if intervals and figures.widths and figures.measured:
         sentences.append(
             f"An interval covers {percent(figures.loss)} of its attribute's range on average."
         )

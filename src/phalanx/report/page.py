@@ -106,7 +106,7 @@ def render(
         summary, adversaries, answers, microdata = {}, (), (), None
     known = {figures.number: figures for figures in so_far}
     look = look or Look.of(ordered[-1])
-    look = replace(look, classes=among(look.classes, population))
+    look = replace(look, classes=among(look.classes, population, look.figures.rows))
     manifest, figures, form = ordered[-1].manifest, look.figures, look.form
     series = [
         SoFar.of(look)

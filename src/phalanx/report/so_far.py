@@ -21,8 +21,8 @@ class SoFar:
     groups: int
     counterfeits: int
     registered: int
-    loss: float
-    """The mean of the attributes' mean widths."""
+    loss: float | None
+    """The mean of the attributes' mean widths; None where not all were measured."""
     worst: float | None
     """The risk of a person in the smallest class; None where rows are not persons', or none."""
     average: float | None
@@ -39,7 +39,7 @@ class SoFar:
             figures.groups,
             figures.counterfeits,
             figures.registered,
-            float(figures.loss),
+            float(figures.loss) if figures.measured else None,
             None if known is None else known.worst,
             None if known is None else known.average,
         )

@@ -558,5 +558,9 @@ class ReleaseInParts(Release):
 
 def but(release: Release, **others: Any) -> Release:
     """The same release with other fields; no table of one in parts is read for it."""
-    in_parts = isinstance(release, ReleaseInParts)
-    return type(release)(**vars(release) | others) if in_parts else replace(release, **others)
+    if not isinstance(release, ReleaseInParts):
+        return replace(release, **others)
+    given = {
+        one.name: vars(release)[one.name] for one in fields(Release) if one.name in vars(release)
+    }
+    return ReleaseInParts(**given | others)

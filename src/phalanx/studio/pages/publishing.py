@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publish: what would leave, the work itself, and what can be undone afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -58,6 +58,17 @@ STEPS_SAID: Final[Mapping[str, str]] = {
 _MOST_BARS: Final = 12
 
 
+def _behind(steps: Sequence[str], begun: Sequence[str]) -> list[str]:
+    """Which steps are done, where these were begun, some of them again and some not at all, as a
+    table in parts is read twice and written part by part.
+
+    >>> _behind(STEPS, ["read", "encode", "read"]), _behind(STEPS, ["read", "encode", "check"])
+    (['encode'], ['read', 'encode', 'group', 'write'])
+    """
+    farthest = max((steps.index(step) for step in begun if step in steps), default=-1)
+    return [step for at, step in enumerate(steps) if at <= farthest and step != begun[-1]]
+
+
 def _picture(result: Mapping[str, Any]) -> str:
     """How many persons are left with how many candidates, as a chart; empty where they are not
     known.
@@ -105,4 +116,5 @@ def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
         "picture": _picture(result or {}),
         "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},
         "all": {step: STEPS_SAID[step] for step in steps},
+        "behind": _behind(steps, job.steps),
     }

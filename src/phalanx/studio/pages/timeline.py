@@ -12,7 +12,7 @@ from phalanx.errors import PhalanxError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.profile.use import QUESTIONS, Use
 from phalanx.release.manifest import NAME, Manifest
-from phalanx.report.figures import Figures
+from phalanx.report.looks import Look
 from phalanx.report.promises import in_words, warnings
 from phalanx.studio import findings
 from phalanx.studio.pages.reproducing import command, shown, without_studio
@@ -121,7 +121,7 @@ def _of_folder(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]
     blank: dict[str, Any] = {"promises": [], "warnings": [], "loss": None, "there": None}
     try:
         manifest = Manifest.from_bytes((folder / NAME).read_bytes(), Path(folder.name))
-        figures = Figures.of(place.release(series, entry.number))
+        figures = Look.of(place.release(series, entry.number)).figures
     except OSError:
         return blank | {"there": "Its folder is not where it was published."}
     except PhalanxError:
@@ -130,6 +130,6 @@ def _of_folder(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]
     return {
         "promises": [in_words(g, sensitive=sensitive) for g in manifest.guarantees],
         "warnings": [headline for headline, _ in warnings(manifest)],
-        "loss": figures.loss if figures.widths else None,
+        "loss": figures.loss if figures.widths and figures.measured else None,
         "there": None,
     }
