@@ -74,9 +74,10 @@ class Gathered:
             cleared = {name: table.clear() for name, table in part.tables.items()}
             no_row = part.manifest.model_copy(update={"rows": 0, "groups": 0, "counterfeits": 0})
             self._form = form_of(part.path, no_row, cleared)
-        of_part = Figures.of_form(form)
-        self._sizes.append(of_part.sizes)
-        self._hosts += of_part.counterfeit_groups
+        sizes = form.table[form.id_column].value_counts(sort=False)["count"]
+        self._sizes.append(sizes.to_numpy().astype(np.int64))
+        if form.counterfeits is not None:
+            self._hosts += form.counterfeits.height
         for attribute in form.attribute("quasi"):
             if attribute.name not in self._unmeasured:
                 pieces = self._intervals.setdefault(attribute.name, [])
