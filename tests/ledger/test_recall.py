@@ -5,7 +5,7 @@ import pytest
 
 from ledger.test_rotation import put
 from phalanx.errors import LedgerError
-from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.ledger import Ledger, Recall, ReleaseEntry
 
 
 def test_what_was_there_is_read_also_later(ledger: Ledger) -> None:
@@ -31,13 +31,27 @@ def test_a_changed_segment_is_damage(ledger: Ledger, name: str) -> None:
     recall = ledger.recall("visits")
     ledger._store.run("UPDATE segments SET sealed = $1 WHERE name = $2", b"x" * 40, name)
     reads = {
-        "memory/t": recall.remembered,
+        "memory/t": lambda: recall.remembered()["t"],
         "carried/c": recall.state,
         "groups": lambda: recall.groups(1),
     }
     with pytest.raises(LedgerError, match="changed by others than Phalanx at release 1"):
         reads.pop(name)()
     assert all(read() is not None for read in reads.values())
+
+
+def test_a_table_is_read_when_it_is_asked_for(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and not before; and what no release remembered is no table."""
+    put(ledger, 1)
+    put(ledger, 2)
+    reads, read = [], Recall.appended
+    monkeypatch.setattr(Recall, "appended", lambda *asked: reads.append(asked[1]) or read(*asked))
+    tables = ledger.recall("visits").remembered()
+    assert (list(tables), len(tables), "t" in tables, reads) == (["t"], 1, True, [])
+    assert (tables["t"] is tables["t"], reads) == (True, ["t"])
+    assert ("u" in tables, tables.get("u"), reads) == (False, None, ["t"])
 
 
 def test_only_the_last_release_carries(ledger: Ledger) -> None:

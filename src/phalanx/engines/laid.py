@@ -47,6 +47,9 @@ class Laid(Mapping[K, pl.DataFrame], Generic[K]):
         self._file.seek(start)
         return pl.read_ipc_stream(BytesIO(self._file.read(size)))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
     def __iter__(self) -> Iterator[K]:
         return iter(self._places)
 

@@ -241,7 +241,7 @@ class Ledger:
             A table for each name.
         """
         with self._store.snapshot():
-            return self.recall(series).remembered(part)
+            return dict(self.recall(series).remembered(part))
 
     def state(self, series: str, part: int | None = None) -> dict[str, pl.DataFrame]:
         """What the last release of a series carries on, as ``Recall.state`` reads it.

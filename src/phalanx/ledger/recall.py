@@ -3,7 +3,8 @@
 however many parts it has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 import polars as pl
@@ -18,6 +19,32 @@ GROUPS: Final = "groups"
 MEMORY: Final = "memory/"
 
 
+class _Remembered(Mapping[str, pl.DataFrame]):
+    """The tables whose segments begin with ``begins``, each read once, and not before it is needed."""
+
+    def __init__(self, recall: "Recall", begins: str) -> None:
+        names = (tables_of(begins, segments) for _, segments in recall.entries)
+        self._names = sorted(set(chain.from_iterable(names)))
+        self._recall, self._begins = recall, begins
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._read:
+            if name not in self._names:
+                raise KeyError(name)
+            self._read[name] = self._recall.appended(name, self._begins)
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 class Recall:
     """What a series remembers. Each segment is bound to the release that it stems from, so that
     those of another moment are not taken for it.
@@ -28,8 +55,9 @@ class Recall:
         self.series = series
         self.entries = entries
 
-    def remembered(self, part: int | None = None) -> dict[str, pl.DataFrame]:
-        """What its releases remembered, in their order.
+    def remembered(self, part: int | None = None) -> Mapping[str, pl.DataFrame]:
+        """What its releases remembered, in their order. Each table is read when it is first asked
+        for, since some are hardly ever.
 
         Parameters
         ----------
@@ -38,24 +66,12 @@ class Recall:
 
         Returns
         -------
-        dict[str, pl.DataFrame]
-            A table for each name.
-
-        Raises
-        ------
-        LedgerError
-            Where a segment was changed or removed, or the series was published meanwhile.
+        Mapping[str, pl.DataFrame]
+            A table for each name; to ask for one raises LedgerError where a segment of it was
+            changed or removed, or the series was published meanwhile.
         """
-        tables: dict[str, list[pl.DataFrame]] = {}
         begins = MEMORY + ("" if part is None else within(part, ""))
-        for entry, segments in self.entries:
-            for name in tables_of(begins, segments):
-                content = self._table(entry, segments, begins + name)
-                tables.setdefault(name, []).append(unpack(content))
-        return {
-            name: pl.concat(frames, how="vertical_relaxed")
-            for name, frames in sorted(tables.items())
-        }
+        return _Remembered(self, begins)
 
     def state(self, part: int | None = None) -> dict[str, pl.DataFrame]:
         """What its last release carries on.
@@ -135,6 +151,33 @@ class Recall:
             published in one piece, or follows no persons.
         """
         return {entry.number: parts_of(segments) for entry, segments in self.entries}
+
+    def appended(self, name: str, begins: str) -> pl.DataFrame:
+        """The rows that all releases appended to a table.
+
+        Parameters
+        ----------
+        name : str
+            The table.
+        begins : str
+            What the names of its segments begin with.
+
+        Returns
+        -------
+        pl.DataFrame
+            They, in the order of the releases.
+
+        Raises
+        ------
+        LedgerError
+            Where a segment was changed or removed, or the series was published meanwhile.
+        """
+        frames = [
+            unpack(self._table(entry, segments, begins + name))
+            for entry, segments in self.entries
+            if begins + name in segments
+        ]
+        return pl.concat(frames, how="vertical_relaxed")
 
     def _table(self, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes | memoryview:
         try:

@@ -46,8 +46,8 @@ class Memory:
 
     @property
     def everything(self) -> Tables:
-        """All tables that are remembered, by name."""
-        return {**self.tables, **self.state}
+        """All tables that are remembered, by name; each is read as it is asked for."""
+        return Beside(self.state, self.tables)
 
     def after(self, draft: "Draft", groups: pl.DataFrame | None) -> "Memory":
         """What is remembered once a draft has left, and ``groups`` with it."""
@@ -61,7 +61,31 @@ class Memory:
             else rows
             for name, rows in remember.items()
         }
-        return Memory(self.releases + 1, {**self.tables, **appended}, groups, state)
+        return Memory(self.releases + 1, Beside(appended, self.tables), groups, state)
+
+
+class Beside(Mapping[str, pl.DataFrame]):
+    """Some tables, and those of others that have no table of that name among them; of both, each is
+    read as it is asked for.
+
+    >>> sorted(Beside({"a": pl.DataFrame()}, {"a": pl.DataFrame(), "b": pl.DataFrame()}))
+    ['a', 'b']
+    """
+
+    def __init__(self, some: Tables, others: Tables) -> None:
+        self._some, self._others = some, others
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._some[name] if name in self._some else self._others[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._some or name in self._others
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._some, *self._others)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive import demands as naive
 from phalanx.arrays import rounded_up
 from phalanx.methods.global_guarantee import exposures
-from phalanx.methods.global_guarantee.exposures import Statistics, hosts_of
+from phalanx.methods.global_guarantee.exposures import hosts_of
 from phalanx.methods.global_guarantee.kernels.demands import raised, spent
 from phalanx.methods.global_guarantee.ratios import (
     Adaptive,
@@ -19,7 +19,8 @@ from phalanx.methods.global_guarantee.ratios import (
     at_most,
     nlow,
 )
-from phalanx.release.evidence.exposures import SCALE, Exposures
+from phalanx.release.evidence.exposures import SCALE
+from support.statistics_file import StatisticsFile, everyone
 
 VALUES = 4
 RATIOS = st.sampled_from([1.0, 2.0, 3.5, 8.0, 40.0, np.inf])
@@ -73,18 +74,18 @@ def test_rows_demand_what_their_persons_do(strategy, seed):
 def _check_demands(strategy, rng):
     """Rows of a series, beside what is carried of their persons."""
     names = pl.Series("value", ["a", "b", "c"])
-    memory = Exposures.none()
+    file = StatisticsFile()
     for _ in range(rng.integers(0, 4)):
         people = rng.permutation(20)[: rng.integers(1, 21)]
         groups = rng.integers(-1, 3, len(people))
         holders, held = rng.integers(0, len(people), 6), rng.integers(0, 3, 6)
         hosts = hosts_of(groups[holders], held, np.full(3, 60), 3)
-        memory, _ = Statistics.of(memory, keys(people), names).after(keys(people), groups, hosts)
+        file.release(keys(people), names, groups, hosts)
     here = rng.permutation(20)[: rng.integers(1, 8)]
-    statistics = Statistics.of(memory, keys(here), names)
+    statistics = file.beside(keys(here), names)
     least = statistics.least(strategy.l)
     asked = statistics.demands(strategy, least)
-    behind = of_persons(memory)
+    behind = everyone(file.memory.everything)
     for row, person in enumerate(keys(here)):
         for value in range(3):
             survival, times = behind.get((person, value), (SCALE, 0))
@@ -114,15 +115,6 @@ def is_just_above(number, wanted):
 def keys(people):
     """Person keys."""
     return pl.Series("person", [bytes([p]) * 16 for p in people], dtype=pl.Binary)
-
-
-def of_persons(memory):
-    """By person and value what survives, and how often they were exposed."""
-    return {
-        (person, int(memory.value[j])): (int(memory.survival[j]), int(memory.times[j]))
-        for person, of in zip(memory.persons.to_list(), memory.history.tolist(), strict=True)
-        for j in range(memory.starts[of], memory.starts[of + 1])
-    }
 
 
 def demanded(asked, row, value):

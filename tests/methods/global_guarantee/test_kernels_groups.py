@@ -18,7 +18,6 @@ from phalanx.methods.global_guarantee import exposures
 from phalanx.methods.global_guarantee.exposures import (
     TIMES,
     Demands,
-    Statistics,
     counted,
     hosts_of,
     least_survival,
@@ -29,6 +28,7 @@ from phalanx.methods.global_guarantee.kernels.exposures import Pairs, exposed_be
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.mondrian.kernels import cells
 from phalanx.release.evidence.exposures import SCALE, Exposures
+from support.statistics_file import StatisticsFile, everyone
 
 
 @st.composite
@@ -244,8 +244,9 @@ def test_the_promise_can_be_kept_to_the_last_part(l):
 @settings(max_examples=80, deadline=None)
 def test_memory_is_carried_as_the_slow_twin_does(data):
     """Releases of persons who come, go and return: every pair's survival is the product in
-    fractions, rounded down at each step, never up; and who was always exposed together is carried
-    together; however few pairs are looked at together.
+    fractions, rounded down at each step, never up; who was always exposed together, and there
+    together, is carried together; and who left is carried no more, and laid aside once; however few
+    pairs are looked at together.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(exposures, "_AT_ONCE", data.draw(st.sampled_from([1, 5, 1 << 17])))
@@ -256,7 +257,7 @@ def _check_carried(data):
     """A series, beside the slow twin's."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     names = pl.Series("value", ["a", "b", "c"])
-    memory, slow, trails = Exposures.none(), naive.Exposures(SCALE), {}
+    file, slow, trails, last = StatisticsFile(), naive.Exposures(SCALE), {}, set()
     for release in range(data.draw(st.integers(1, 5))):
         people = rng.permutation(12)[: rng.integers(1, 13)]
         persons = pl.Series("person", [bytes([p]) * 16 for p in people], dtype=pl.Binary)
@@ -266,30 +267,36 @@ def _check_carried(data):
         row_of = np.repeat(np.arange(len(people)), [len(c) for c in codes])
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
         hosts = hosts_of(groups[row_of], flat, sizes, 3)
-        statistics = Statistics.of(memory, persons, names)
-        memory, least = statistics.after(persons, groups, hosts)
+        memory, aside, elsewhere, least = file.release(persons, names, groups, hosts)
         for person, group in zip(persons, groups.tolist(), strict=True):
             if group >= 0 and hosts.starts[group] < hosts.starts[group + 1]:
                 trails.setdefault(person, []).append((release, group))
-        assert len(memory.starts) - 1 == len({tuple(trail) for trail in trails.values()})
+        here = set(persons) & trails.keys()
+        for person in trails.keys() - here:
+            trails[person].append((release, "away"))
+        together = [
+            {tuple(e for e in trails[p] if e[1] != without) for p in here}
+            for without in ("away", "")
+        ]
+        assert len(together[0]) <= len(memory.starts) - 1 <= len(together[1])
+        assert (set(memory.persons), set(aside.persons)) == (here, last - here)
+        last = here
         assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())
-        found = {}
-        for i, person in enumerate(memory.persons.to_list()):
-            of = memory.history[i]
-            for j in range(memory.starts[of], memory.starts[of + 1]):
-                found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
-        assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
+        tables, exposed = file.memory.everything, slow.pairs.items()
+        found = {(person, int(value)): pair for (person, value), pair in everyone(tables).items()}
+        assert found == {pair: (parts, times) for pair, (parts, times, _) in exposed}
         behind = Counter(times for _, times, _ in slow.pairs.values())
-        assert counted(memory).tolist() == [behind[times] for times in range(TIMES + 1)]
+        counts = (counted(memory) + elsewhere).tolist()
+        assert counts == [behind[times] for times in range(TIMES + 1)]
+        of_here = [times for (person, _), (_, times, _) in exposed if person in here]
         as_compiled = memory.value.astype(np.int32), memory.survival, memory.times.astype(np.uint16)
         pairs = Pairs(memory.starts, *as_compiled)
         few = exposed_before(pairs, memory.alike, 2).tolist()
-        assert few == [0, behind[1], len(slow.pairs) - behind[1]]
+        assert few == [0, of_here.count(1), len(of_here) - of_here.count(1)]
         assert all(
             Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50)
             for parts, times, truth in slow.pairs.values()
         )
-        tables = memory.to_tables()
         again_read = Exposures.of_tables(tables)
         assert (again_read.value == memory.value).all()
         assert (again_read.survival == memory.survival).all()

@@ -20,6 +20,8 @@ import polars as pl
 
 from phalanx.arrays import Bools, Integers, Ints
 from phalanx.data.standing import rows_of
+from phalanx.guarantees.global_guarantee.recalled import NONE as _NONE
+from phalanx.guarantees.global_guarantee.recalled import Recalled
 from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
@@ -29,8 +31,6 @@ _AT_ONCE = 1 << 22
 """So many links and pairs are looked at together."""
 _DENSE = 4
 """A table of all numbers may be so many times as long as what is looked up."""
-_NONE = -1
-"""The history of a person about whom nothing is carried, and the group of one whom none hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +71,19 @@ class Exposed:
         cls,
         release: Release,
         mapping: pl.DataFrame,
-        before: Exposures,
-        after: Exposures,
+        recalled: Recalled,
         protects: Protects,
     ) -> "Exposed":
-        """The kinds of a release; ``before`` and ``after`` are well-formed, and ``after`` begins
-        with the persons and values of ``before``.
-        """
-        cells = Cells.of([release], protects)
+        """The kinds of a release, where it is known what is recalled of each person."""
+        cells, before, after = Cells.of([release], protects), recalled.before, recalled.after
         row, where = cells.hosts(0, mapping)
         whose = rows_of(mapping["person"].gather(row), after.persons)
         named = np.bincount(whose[whose != _NONE], minlength=len(after.persons))
         # An entry for every row of the mapping, and for every other person whom the series knows.
         others = np.flatnonzero(named == 0)
         who = np.concatenate([whose, others])
-        past = np.append(before.history, np.full(len(after.persons) - len(before.persons), _NONE))
         kinds, kind_of = distinct(
-            np.append(past, [_NONE])[who],
+            np.append(before.history, [_NONE])[who],
             np.concatenate([where, np.full(len(others), _NONE)]),
             np.append(after.history, [_NONE])[who],
         )
@@ -333,54 +329,6 @@ def _sentences(counts: Mapping[str, int]) -> Iterator[str]:
         )
     if invented := counts["invented"]:
         yield f"{invented} pair(s) of person and value are carried on and were never linked"
-
-
-def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
-    """What keeps tables from being exposures at all; ``when`` says whether they are those before or
-    after the release.
-    """
-    lengths = {len(carried.value), len(carried.survival), len(carried.times)}
-    starts, history = carried.starts, carried.history
-    if (
-        len(lengths) > 1
-        or not len(starts)
-        or starts[0] != 0
-        or starts[-1] != len(carried.value)
-        or (np.diff(starts) < 0).any()
-    ):
-        yield f"the pairs carried {when} do not fit the histories"
-        return
-    if len(history) != len(carried.persons) or (
-        len(history) and (history.min() < 0 or history.max() >= len(starts) - 1)
-    ):
-        yield f"the histories carried {when} do not fit the persons"
-        return
-    if len(carried.value) and (
-        carried.value.min() < 0 or carried.value.max() >= len(carried.values)
-    ):
-        yield f"pairs carried {when} are about values that are not carried"
-        return
-    if carried.persons.n_unique() < len(carried.persons) or carried.persons.null_count():
-        yield f"persons are carried {when} more than once"
-    if carried.values.n_unique() < len(carried.values) or carried.values.null_count():
-        yield f"values are carried {when} more than once"
-    ascending = np.append(carried.value[1:] > carried.value[:-1], [True])
-    ascending[starts[starts > 0] - 1] = True  # from one history to the next
-    if not ascending.all():
-        yield f"pairs carried {when} are not in order, or twice"
-    if len(carried.survival) and (carried.survival.min() < 0 or carried.survival.max() > SCALE):
-        yield f"survival carried {when} is outside of 0 and 1"
-
-
-def succession_faults(before: Exposures, after: Exposures) -> Iterator[str]:
-    """Whether whom and what a series carried before has the same place afterwards."""
-    persons, values = after.persons.head(len(before.persons)), after.values.head(len(before.values))
-    if not persons.equals(before.persons, check_names=False):
-        yield "persons that were carried before are lost or in other places"
-    if len(before.values) and not values.cast(before.values.dtype, strict=False).equals(
-        before.values, check_names=False
-    ):
-        yield "values that were carried before are lost or in other places"
 
 
 def _left(before: Ints, n: Ints, n_s: Ints) -> Ints:

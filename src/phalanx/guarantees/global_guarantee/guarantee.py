@@ -17,12 +17,12 @@ from phalanx.exact import Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.global_guarantee import NAME, cohorts
 from phalanx.guarantees.global_guarantee.breach import Series, SoFar
-from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
+from phalanx.guarantees.global_guarantee.carried import Exposed
+from phalanx.guarantees.global_guarantee.recalled import Recalled
 from phalanx.guarantees.sentences import lacking, named, one_in
 from phalanx.guarantees.views.groups import Groups, tells_values
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, members
-from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.evidence.exposures import Exposures
+from phalanx.release.evidence.evidence import Evidence, Tables
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 
@@ -175,11 +175,10 @@ class GlobalGuarantee:
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.name, bound=self._bound, worst=None, holds=False, note=note)]
         if by_state and evidence.state is not None and mapping is not None:
-            before, after = map(Exposures.of_tables, evidence.state)
             return [
                 self._alone(series),
                 *self._persons_and_groups(series, evidence),
-                *self._last(release, mapping, before, after),
+                *self._last(release, mapping, *evidence.state),
             ]
         return [
             self._alone(series),
@@ -374,17 +373,17 @@ class GlobalGuarantee:
             yield self._not_checked(part, self._bound, absent)
 
     def _last(
-        self, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures
+        self, release: Release, mapping: pl.DataFrame, before: Tables, after: Tables
     ) -> Iterator[Verdict]:
         """The exact p after the last release, from what was carried before it; and that what is
         carried on understates nothing.
         """
         part = "carried memory"
-        faults = [*shape_faults(before, "before"), *shape_faults(after, "after")]
-        if faults or (faults := list(succession_faults(before, after))):
-            yield self._faultless(part, faults, "")
+        recalled = Recalled.of(before, after)
+        if not isinstance(recalled, Recalled):
+            yield self._faultless(part, recalled, "")
             return
-        exposed = Exposed.of(release, mapping, before, after, self.passes)
+        exposed = Exposed.of(release, mapping, recalled, self.passes)
         looked = exposed.looked_at()
         name, note = (
             self._named("ever linked"),
@@ -416,7 +415,7 @@ class GlobalGuarantee:
         yield self._faultless(
             part,
             looked.faults,
-            f"{int(after.alike @ np.diff(after.starts))} pair(s) of person and value",
+            f"{recalled.after.links} pair(s) of person and value",
         )
 
     def _permanent(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:

@@ -16,6 +16,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
 from phalanx.methods.base import Draft, Suppressed
 from phalanx.methods.global_guarantee import cohorts
+from phalanx.methods.global_guarantee.exposures import ELSEWHERE
 from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE
 from phalanx.methods.global_guarantee.protected import suppress
 from phalanx.methods.global_guarantee.state import (
@@ -55,11 +56,18 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
     groups = np.where(exposed.place == NOWHERE, 0, published_id[exposed.place])
     suppressed_rows = int((exposed.place[: table.rows] == NOWHERE).sum())
     first = {UNPROTECTED: table.unprotected.alias("value").to_frame()} if table.first else {}
+    onward = exposed.onward
     return Draft(
         form=form,
         groups=groups,
-        remember=first | cohorts.to_remember(table, state),
-        state=exposed.carried.to_tables() | {SHARES: _shares(table, exposed, len(emptied))},
+        remember=first
+        | cohorts.to_remember(table, state)
+        | onward.aside.to_tables_aside(table.releases + 1),
+        state=onward.carried.to_tables()
+        | {
+            SHARES: _shares(table, exposed, len(emptied)),
+            ELSEWHERE: pl.DataFrame({"pairs": onward.elsewhere}),
+        },
         suppressed=Suppressed(
             rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
             values=_suppressed_values(table, state),

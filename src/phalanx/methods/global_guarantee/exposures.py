@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,10 +18,13 @@ from phalanx.data.standing import rows_of
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy, at_most, nlow
-from phalanx.release.evidence.exposures import SCALE, Exposures
+from phalanx.release.evidence.evidence import Tables
+from phalanx.release.evidence.exposures import LEFT, SCALE, Exposures
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""
+ELSEWHERE: Final = "elsewhere"
+"""The table carried (pairs) of how many pairs of persons who left have 0, 1, … exposures behind them."""
 _AT_ONCE: Final = 1 << 17
 """So many pairs are looked at together, in memory that is used again for the next ones."""
 _UNKNOWN: Final = -1
@@ -67,6 +70,19 @@ class Demands:
         )
 
 
+class Onward(NamedTuple):
+    """The statistics file once a release is counted."""
+
+    carried: Exposures
+    """About all who are in the release and were ever linked to a value."""
+    aside: Exposures
+    """About those who were in the one before it and are not in this one."""
+    elsewhere: Ints
+    """As :class:`Statistics` has it."""
+    least: int
+    """The least survival among the exposed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Statistics:
     """The statistics file beside the rows of a table: ``place`` (n,) is where ``carried`` knows the
@@ -74,14 +90,34 @@ class Statistics:
     """
 
     carried: Exposures
+    """About those of the last release, and then about those who return."""
     place: Ints
     names: pl.Series
     """The protected values, those that ``carried`` knows first."""
+    elsewhere: Ints
+    """How many pairs of other persons, who left, have 0, 1, … exposures behind them, as
+    :func:`counted` counts them.
+    """
 
     @classmethod
-    def of(cls, carried: Exposures, persons: pl.Series, names: pl.Series) -> "Statistics":
-        """Look all persons up."""
-        return cls(carried, rows_of(persons, carried.persons), names)
+    def of(
+        cls, carried: Exposures, persons: pl.Series, names: pl.Series, tables: Tables
+    ) -> "Statistics":
+        """Look all persons up, those who return in what was laid aside when they left, as the
+        ``tables`` that are remembered have it.
+        """
+        place = rows_of(persons, carried.persons)
+        elsewhere = (
+            tables[ELSEWHERE]["pairs"].to_numpy()
+            if ELSEWHERE in tables
+            else np.zeros(TIMES + 1, dtype=np.int64)
+        )
+        unknown = np.flatnonzero(place == _UNKNOWN)
+        for row, returned in _returned(tables, persons.gather(unknown)):
+            place[unknown[row]] = np.arange(len(row)) + len(carried.persons)
+            carried = _beside(carried, returned)
+            elsewhere = elsewhere - counted(returned)
+        return cls(carried, place, names, elsewhere)
 
     def least(self, l: Fraction) -> Demands:
         """The least that keeps the guarantee for the rows, whatever they hold now: who holds a value
@@ -110,44 +146,34 @@ class Statistics:
         """The history of each row, shape (n,), among those that a row has, of which the last one is
         of those who have none; these, as ``carried`` has them; and where the pairs of each begin.
         """
-        old, is_known = self.carried, self.place != _UNKNOWN
-        of = old.history[self.place[is_known]]
-        some = np.flatnonzero(np.bincount(of, minlength=len(old.starts) - 1))
-        number = np.empty(len(old.starts) - 1, dtype=np.int32)
-        number[some] = np.arange(len(some))
+        is_known = self.place != _UNKNOWN
+        of, some, starts = _shared(self.carried, self.carried.history[self.place[is_known]])
         history = np.full(len(self.place), len(some), dtype=np.int32)
-        history[is_known] = number[of]
-        starts = np.concatenate([[0], np.cumsum(old.starts[some + 1] - old.starts[some])])
+        history[is_known] = of
         return history, some, np.append(starts, starts[-1])
 
     def _parts(self) -> Iterator[tuple[slice, Pairs]]:
         """The pairs of all histories that a row has, some at a time, and their places."""
         _, some, starts = self._present
-        for first, end in _together(starts[: len(some) + 1]):
-            here = some[first:end]
-            window = _window(self.carried, here[0], here[-1] + 1)
-            taken = _empty(starts[first : end + 1] - starts[first])
-            kernels.take(window, here - here[0], taken)
-            yield slice(starts[first], starts[end]), taken
+        return _taken(self.carried, some, starts[: len(some) + 1])
 
-    def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
-        """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;
-        and the least survival among the exposed.
-        """
+    def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> Onward:
+        """What goes on once every row of ``persons`` stands in ``group`` (n,), negative for none."""
+        old = self.carried
         exposing = np.append(np.diff(hosts.starts) > 0, [False])  # and whom no group hosts
-        new = np.flatnonzero((self.place == _UNKNOWN) & (group >= 0) & exposing[group])
-        old, known = self.carried, len(self.carried.persons)
-        people = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
-        hosted = np.full(len(people), kernels.NOWHERE, dtype=np.int64)
-        is_known = self.place != _UNKNOWN
-        hosted[self.place[is_known]] = group[is_known]
-        hosted[known:] = group[new]
-        hosted[~exposing[hosted]] = kernels.NOWHERE
-        past = np.concatenate([old.history, np.full(len(new), len(old.starts) - 1)])
+        exposed, is_known = exposing[group], self.place != _UNKNOWN
+        rows = np.flatnonzero(is_known | exposed)
+        hosted = np.where(exposed, group, kernels.NOWHERE)[rows]
+        past = np.append(old.history, [len(old.starts) - 1])[self.place[rows]]
         # Who has the same past and is in the same group has the same history from now on.
         distinct, history = different(past * len(exposing) + hosted + 1)
         past, host = np.divmod(distinct, len(exposing))
-        return self._going_on(people, history, past, host - 1, hosts)
+        people = persons.alias("person").gather(rows)
+        carried, least = self._going_on(people, history, past, host - 1, hosts)
+        is_gone = np.ones(len(old.persons), dtype=bool)
+        is_gone[self.place[is_known]] = False
+        aside = _of_some(old, np.flatnonzero(is_gone))
+        return Onward(carried, aside, self.elsewhere + counted(aside), least)
 
     def _going_on(
         self, people: pl.Series, history: Ints, past: Ints, host: Ints, hosts: Hosts
@@ -176,6 +202,81 @@ class Statistics:
             value[some], survival[some], often[some] = after[1:]
         value, survival, often = (each[: starts[-1]] for each in (value, survival, often))
         return Exposures(people, history, starts, value, survival, often, self.names), least
+
+
+def _returned(tables: Tables, persons: pl.Series) -> Iterator[tuple[Ints, Exposures]]:
+    """Those of ``persons``, by their place, of whom something was laid aside, and what: release by
+    release, of each person what came last.
+    """
+    if LEFT not in tables or not len(persons):
+        return
+    left = tables[LEFT]
+    met = left.filter(left["person"].is_in(persons.implode())).unique(
+        "person", keep="last", maintain_order=True
+    )
+    place = rows_of(met["person"], persons)
+    releases = met["release"].to_numpy()
+    for release in np.unique(releases).tolist():
+        here = np.flatnonzero(releases == release)
+        aside = Exposures.laid_aside(tables, release)
+        yield place[here], _of_some(aside, rows_of(met["person"].gather(here), aside.persons))
+
+
+def _shared(carried: Exposures, history: Ints) -> tuple[Codes, Ints, Ints]:
+    """Of persons with such a ``history`` (n,) the number of each one's among those that any has,
+    shape (n,); these, ascending; and where the pairs of each begin.
+    """
+    some = np.flatnonzero(np.bincount(history, minlength=len(carried.starts) - 1))
+    number = np.empty(len(carried.starts) - 1, dtype=np.int32)
+    number[some] = np.arange(len(some))
+    starts = np.concatenate([[0], np.cumsum(carried.starts[some + 1] - carried.starts[some])])
+    return number[history], some, starts
+
+
+def _taken(carried: Exposures, some: Ints, starts: Ints) -> Iterator[tuple[slice, Pairs]]:
+    """The pairs of ``some`` histories, ascending, a few at a time, and their places, if those of each
+    begin at ``starts``.
+    """
+    for first, end in _together(starts):
+        here = some[first:end]
+        window = _window(carried, here[0], here[-1] + 1)
+        taken = _empty(starts[first : end + 1] - starts[first])
+        kernels.take(window, here - here[0], taken)
+        yield slice(starts[first], starts[end]), taken
+
+
+def _of_some(carried: Exposures, persons: Ints) -> Exposures:
+    """The same about the persons at some places alone."""
+    history, some, starts = _shared(carried, carried.history[persons])
+    value, survival, times = (
+        np.empty(starts[-1], each.dtype)
+        for each in (carried.value, carried.survival, carried.times)
+    )
+    for here, pairs in _taken(carried, some, starts):
+        value[here], survival[here], times[here] = pairs[1:]
+    people = carried.persons.gather(persons)
+    return replace(
+        carried,
+        persons=people,
+        history=history.astype(np.int64),
+        starts=starts,
+        value=value,
+        survival=survival,
+        times=times,
+    )
+
+
+def _beside(some: Exposures, others: Exposures) -> Exposures:
+    """What is carried about some persons, and then about others."""
+    return replace(
+        some,
+        persons=pl.concat([each.persons.alias("person") for each in (some, others)]),
+        history=np.concatenate([some.history, others.history + (len(some.starts) - 1)]),
+        starts=np.concatenate([some.starts, some.starts[-1] + others.starts[1:]]),
+        value=np.concatenate([some.value, others.value]),
+        survival=np.concatenate([some.survival, others.survival]),
+        times=np.concatenate([some.times, others.times]),
+    )
 
 
 def hosts_of(group: Ints, codes: Codes, size: Ints, values: int) -> Hosts:

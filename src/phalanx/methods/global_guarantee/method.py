@@ -51,7 +51,7 @@ from phalanx.methods.global_guarantee.state import Rules
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.not_applicable import is_not_applicable, published_apart
 from phalanx.randomness import Randomness
-from phalanx.release.evidence.exposures import Exposures
+from phalanx.release.evidence.exposures import LEFT, Exposures
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
 Grouping = Literal["balanced", "bottom-up"]
@@ -273,9 +273,10 @@ class GlobalGuarantee:
         Returns
         -------
         pl.Series
-            The keyed hash of each.
+            The keyed hash of each, of those who left as often as they did.
         """
-        return Exposures.of_tables(memory.state).persons
+        here = Exposures.of_tables(memory.state).persons.alias("person")
+        return pl.concat([here, memory.tables[LEFT]["person"]]) if LEFT in memory.tables else here
 
     @property
     def holds_if_method_known(self) -> bool:

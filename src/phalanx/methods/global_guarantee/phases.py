@@ -100,7 +100,8 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
     people, registry = microdata.persons, microdata.registry
     if registry is not None and registry.persons is not None:
         people = pl.concat([people, registry.persons.alias(people.name)])
-    carried = Exposures.of_tables(memory.state)
+    tables = memory.everything
+    carried = Exposures.of_tables(tables)
     unprotected = _unprotected(rules, microdata, memory)
     column = in_one_type(microdata.sensitive, (carried.values, unprotected))
     microdata = replace(microdata, columns={**microdata.columns, column.domain.values.name: column})
@@ -111,16 +112,18 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         never=unprotected,
         permanent=rules.permanent,
     ).with_strangers(len(people) - microdata.rows)
+    statistics = Statistics.of(carried, people, protected.names, tables)
+    exposures = counted(statistics.carried) + statistics.elsewhere
     return Table(
         rules=rules,
         microdata=microdata,
         people=people,
         held=protected,
         unprotected=unprotected,
-        statistics=Statistics.of(carried, people, protected.names),
+        statistics=statistics,
         memberships=cohorts.memberships(memory.tables, people),
         shares=memory.state[SHARES]["share"].to_numpy() if SHARES in memory.state else np.zeros(0),
-        strategy=rules.spending(counted(carried).tolist(), memory.releases),
+        strategy=rules.spending(exposures.tolist(), memory.releases),
         releases=memory.releases,
     )
 
@@ -171,13 +174,13 @@ def expose(table: Table, state: State) -> Exposed:
     shows = protected.only(state.shown & ~protected.permanent[protected.codes])
     hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(protected.names))
     hosted = exposing(table, state, hosts, place, groups)
-    carried, least = table.statistics.after(table.people, *hosted)
-    if least < least_survival(table.rules.bound):
+    onward = table.statistics.after(table.people, *hosted)
+    if onward.least < least_survival(table.rules.bound):
         raise MethodError(
             "the groups as built would link a person too often, and nothing was published; please"
             " report this."
         )
-    return Exposed(place, groups, hosts, carried)
+    return Exposed(place, groups, hosts, onward)
 
 
 def exposing(

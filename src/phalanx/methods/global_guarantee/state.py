@@ -18,12 +18,11 @@ import polars as pl
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.methods.global_guarantee.exposures import Demands, Statistics
+from phalanx.methods.global_guarantee.exposures import Demands, Onward, Statistics
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 from phalanx.methods.global_guarantee.kernels.groups import FREE
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.global_guarantee.ratios import Strategy
-from phalanx.release.evidence.exposures import Exposures
 
 Reasons = npt.NDArray[np.int8]
 
@@ -225,5 +224,5 @@ class Exposed:
     """So many of them are no cohorts."""
     hosts: Hosts
     """The groups as they are written."""
-    carried: Exposures
+    onward: Onward
     """The statistics file of the next release."""

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The format in which a series carries what persons have been exposed to so far; makers and
 checkers share it, and nothing that computes with it.
+
+A release carries on what is known about the persons who are in it. What is known about those who
+left is laid aside once, and read again where they return; it takes no part in any other release.
 """
 
 import math
@@ -18,6 +21,10 @@ SCALE: Final = 16 * math.lcm(*range(1, 42))
 exact, all others are rounded down.
 """
 PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "pairs", "values"
+LEFT: Final = "left"
+"""The memory table (person, release, history) of who left, as often as they did: the first release
+without them, and their history among those that it laid aside.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,36 +70,86 @@ class Exposures:
         """What a release carried; none where it carried nothing."""
         if PERSONS not in tables:
             return cls.none()
-        persons, pairs = tables[PERSONS], tables[PAIRS]
-        pairs_of = tables[HISTORIES]["pairs"].to_numpy()
+        return cls._of(tables[PERSONS], tables[HISTORIES], tables[PAIRS], tables[VALUES])
+
+    @classmethod
+    def laid_aside(cls, tables: Mapping[str, pl.DataFrame], release: int) -> "Exposures":
+        """What was laid aside with a release, of those whom :data:`LEFT` names with it, in its order.
+
+        KeyError where nothing was.
+        """
+        of = tables[LEFT].filter(pl.col("release") == release)
+        histories, pairs = (tables[_aside(name, release)] for name in (HISTORIES, PAIRS))
+        return cls._of(of, histories, pairs, tables[VALUES])
+
+    @classmethod
+    def _of(
+        cls,
+        persons: pl.DataFrame,
+        histories: pl.DataFrame,
+        pairs: pl.DataFrame,
+        values: pl.DataFrame,
+    ) -> "Exposures":
+        pairs_of = histories["pairs"].to_numpy()
         starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
         value, times = (_whole(pairs[name]) for name in ("value", "times"))
         survival = pairs["survival"].to_numpy().astype(np.int64, copy=False)
         history = persons["history"].to_numpy().astype(np.int64)
-        values = tables[VALUES]["value"]
-        return cls(persons["person"], history, starts, value, survival, times, values)
+        return cls(persons["person"], history, starts, value, survival, times, values["value"])
 
     @property
     def alike(self) -> Ints:
         """How many persons have each history, shape (h,)."""
         return np.bincount(self.history, minlength=len(self.starts) - 1)
 
+    @property
+    def links(self) -> int:
+        """How many pairs of a person and a value there are."""
+        return int(self.alike @ np.diff(self.starts))
+
     def to_tables(self) -> dict[str, pl.DataFrame]:
         """The tables to carry: (person, history), (pairs), (value, survival, times), (value)."""
         return {
-            PERSONS: pl.DataFrame(
-                {"person": self.persons, "history": self.history.astype(np.uint32)}
-            ),
-            HISTORIES: pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)}),
-            PAIRS: pl.DataFrame(
-                {
-                    "value": _narrow(self.value),
-                    "survival": self.survival,
-                    "times": _narrow(self.times),
-                }
-            ),
+            PERSONS: self._persons(),
+            HISTORIES: self._histories(),
+            PAIRS: self._pairs(),
             VALUES: self.values.alias("value").to_frame(),
         }
+
+    def to_tables_aside(self, release: int) -> dict[str, pl.DataFrame]:
+        """The tables to remember of persons who are not in a release any more, whose values are those
+        that it carries; none where there are no such persons.
+        """
+        if not len(self.persons):
+            return {}
+        left = self._persons().select(
+            "person", pl.lit(release, pl.UInt32).alias("release"), "history"
+        )
+        return {
+            LEFT: left,
+            _aside(HISTORIES, release): self._histories(),
+            _aside(PAIRS, release): self._pairs(),
+        }
+
+    def _persons(self) -> pl.DataFrame:
+        return pl.DataFrame({"person": self.persons, "history": self.history.astype(np.uint32)})
+
+    def _histories(self) -> pl.DataFrame:
+        return pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)})
+
+    def _pairs(self) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "value": _narrow(self.value),
+                "survival": self.survival,
+                "times": _narrow(self.times),
+            }
+        )
+
+
+def _aside(name: str, release: int) -> str:
+    """The name of a table that was laid aside with a release, which no other one adds to."""
+    return f"left {name} {release}"
 
 
 def _whole(column: pl.Series) -> Integers:
