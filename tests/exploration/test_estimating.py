@@ -30,7 +30,9 @@ def test_an_estimate_on_all_rows_is_the_release(tmp_path: Path) -> None:
     classes = Classes.of_form(release.form)
     assert classes is not None
     assert (found.rows, found.of, found.refused, found.suppressed) == (120, 120, "", 0)
-    assert found.loss == pytest.approx(Figures.of(release).loss, rel=1e-12)  # summed in another order
+    assert found.loss == pytest.approx(
+        Figures.of(release).loss, rel=1e-12
+    )  # summed in another order
     assert (found.worst_risk, found.mean_risk) == (classes.worst, classes.average)
     assert "at least 4" in found.promised[0]
 

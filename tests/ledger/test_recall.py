@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a series remembers as of one moment: read table by table, while others may publish."""
 
+import pickle
+
 import pytest
 
 from ledger.test_rotation import put
@@ -52,6 +54,9 @@ def test_a_table_is_read_when_it_is_asked_for(
     assert (list(tables), len(tables), "t" in tables, reads) == (["t"], 1, True, [])
     assert (tables["t"] is tables["t"], reads) == (True, ["t"])
     assert ("u" in tables, tables.get("u"), reads) == (False, None, ["t"])
+    sent = pickle.dumps(ledger.recall("visits").remembered())  # as to a worker
+    elsewhere = pickle.loads(sent)  # noqa: S301 - our own
+    assert elsewhere["t"].equals(tables["t"])
 
 
 def test_only_the_last_release_carries(ledger: Ledger) -> None:

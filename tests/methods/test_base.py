@@ -32,7 +32,7 @@ def table(*values: int) -> pl.DataFrame:
 DRAFTS = [
     draft(remember={"grows": table(1, 2)}, state={"carried": table(5), "once": table(6)}),
     draft(remember={"grows": table(3), "later": table(4)}, state={"carried": table(7)}),
-    draft(remember={}, state={"carried": table()}),
+    draft(remember={}, state={"carried": table(), "grows": table(9)}),
     draft(remember={"grows": table()}),
 ]
 
@@ -46,7 +46,7 @@ def ledger_keeps(ledger: Ledger, memory: Memory, drafts: list[Draft]) -> bool:
         for kept, seen in (
             (ledger.remembered("s"), memory.tables),
             (ledger.state("s"), memory.state),
-            ({**ledger.remembered("s"), **ledger.state("s")}, memory.everything),
+            ({**ledger.state("s"), **ledger.remembered("s")}, memory.everything),
         ):
             if {n: t.rows() for n, t in kept.items()} != {n: t.rows() for n, t in seen.items()}:
                 return False
@@ -56,8 +56,8 @@ def ledger_keeps(ledger: Ledger, memory: Memory, drafts: list[Draft]) -> bool:
 def test_the_check_sees_what_the_ledger_will_remember(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tables grow, and what a release carries on goes with the next; a memory that keeps what no
-    draft carries any more is rejected.
+    """Tables grow, and what a release carries on goes with the next, and hides no table that grows; a
+    memory that keeps what no draft carries any more is rejected.
     """
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert ledger_keeps(ledger, Memory(), DRAFTS)

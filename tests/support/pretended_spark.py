@@ -151,7 +151,13 @@ class Pretended:
         return run
 
 
+def _sent(work):
+    """As it comes to a worker."""
+    return pickle.loads(pickle.dumps(work))  # noqa: S301 - our own
+
+
 def _each(_, work, numbers, *__):
+    work = _sent(work)
     return [work(number) for number in numbers]
 
 
@@ -165,7 +171,7 @@ def _counted(_, tagged):
 
 
 def _each_cell(_, tagged, numbers, solving):
-    cells = {}
+    cells, solving = {}, _sent(solving)
     for row in tagged.rows():
         if row["part"] != persons.REPEATED:
             at = numbers[row["part"]]

@@ -3,11 +3,14 @@
 of it as a dictionary, read the slow way.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 
 from phalanx.methods.base import Memory
 from phalanx.methods.global_guarantee.exposures import ELSEWHERE, Statistics
-from phalanx.release.evidence.exposures import LEFT, Exposures
+from phalanx.release.evidence.exposures import LAID, LEFT, Exposures
 
 
 class StatisticsFile:
@@ -23,9 +26,10 @@ class StatisticsFile:
 
     def release(self, persons, names, groups, hosts):
         """Count one release; what goes on."""
-        onward = self.beside(persons, names).after(persons, groups, hosts)
+        release = self.memory.releases + 1
+        onward = self.beside(persons, names).after(persons, groups, hosts, release)
         state = onward.carried.to_tables() | {ELSEWHERE: pl.DataFrame({"pairs": onward.elsewhere})}
-        aside = onward.aside.to_tables_aside(self.memory.releases + 1)
+        aside = onward.aside.to_tables_aside(release)
         self.memory = self.memory.grown(aside, state, None)
         return onward
 
@@ -43,8 +47,13 @@ def pairs_of(carried):
 
 def everyone(tables):
     """(person, value) -> (survival, times): who left, as they left last, unless they are there."""
-    known, left = {}, tables.get(LEFT)
-    for release in sorted(left["release"].unique().to_list()) if left is not None else ():
-        known |= pairs_of(Exposures.laid_aside(tables, release))
+    known, asides = {}, {}
+    for release in tables[LAID]["release"].unique() if LAID in tables else ():
+        aside = Exposures.laid_aside(tables, release)
+        histories = range(len(aside.origin))
+        whole = replace(aside, persons=pl.Series(histories), history=np.array(histories))
+        asides |= dict(zip(aside.origin.tolist(), pairs_of(whole).values(), strict=True))
+    if LEFT in tables:
+        known |= {person: asides[history] for person, history in tables[LEFT].iter_rows()}
     known |= pairs_of(Exposures.of_tables(tables))
     return {(person, value): pair for person, of in known.items() for value, pair in of.items()}

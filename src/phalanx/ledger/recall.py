@@ -5,7 +5,7 @@ however many parts it has.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -34,6 +34,10 @@ class _Remembered(Mapping[str, pl.DataFrame]):
                 raise KeyError(name)
             self._read[name] = self._recall.appended(name, self._begins)
         return self._read[name]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process goes what was read, and no ledger."""
+        return dict, (dict(self),)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

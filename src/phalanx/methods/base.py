@@ -47,7 +47,7 @@ class Memory:
     @property
     def everything(self) -> Tables:
         """All tables that are remembered, by name; each is read as it is asked for."""
-        return Beside(self.state, self.tables)
+        return Beside(self.tables, self.state)
 
     def after(self, draft: "Draft", groups: pl.DataFrame | None) -> "Memory":
         """What is remembered once a draft has left, and ``groups`` with it."""
@@ -73,16 +73,19 @@ class Beside(Mapping[str, pl.DataFrame]):
     """
 
     def __init__(self, some: Tables, others: Tables) -> None:
-        self._some, self._others = some, others
+        self.some: Tables = some
+        self.others: Tables = others
+        if isinstance(others, Beside):  # one below the other would be as many as there are releases
+            self.some, self.others = {**others.some, **some}, others.others
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        return self._some[name] if name in self._some else self._others[name]
+        return self.some[name] if name in self.some else self.others[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._some or name in self._others
+        return name in self.some or name in self.others
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._some, *self._others)))
+        return iter(dict.fromkeys((*self.some, *self.others)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -165,6 +165,10 @@ class Parts:
             return before
         return before.grown(_behind(_REMEMBER, kept), _behind(_STATE, kept), None)
 
+    def added(self, part: int) -> list[str]:
+        """The names of the tables to which this release adds rows."""
+        return list(_behind(_REMEMBER, self.kept(part)))
+
     def known(self, part: int) -> pl.Series:
         """Who was published in a part."""
         return known_of(self.method, self.before(part))
@@ -380,6 +384,7 @@ def check_part(
     beside = Evidence(
         groups={number: parts.kept(now[at])[_GROUPS]},
         state=(parts.before(now[at]).everything, parts.after(now[at]).everything),
+        added=parts.added(now[at]),
     )
     verdicts = verify([*earlier, part], beside, allow_seeded=allow_seeded, only_last=True)
     return Found.of(part, verdicts, f"release {number}: ")

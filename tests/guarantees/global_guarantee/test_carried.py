@@ -61,6 +61,9 @@ def exposures(carried, persons, values, alike=False):
         starts,
         *columns,
         pl.Series("value", values, dtype=pl.String),
+        np.arange(len(histories)),
+        np.zeros(len(histories), dtype=bool),
+        np.zeros(len(persons), dtype=np.int64),
     )
 
 
@@ -220,14 +223,12 @@ def test_new_pairs_may_not_be_lost():
     for i in range(len(after.value)):
         rest = np.arange(len(after.value)) != i
         starts = after.starts - (after.starts > i)
-        lost = Exposures(
-            after.persons,
-            after.history,
-            starts,
-            after.value[rest],
-            after.survival[rest],
-            after.times[rest],
-            after.values,
+        lost = replace(
+            after,
+            starts=starts,
+            value=after.value[rest],
+            survival=after.survival[rest],
+            times=after.times[rest],
         )
         assert not last(GlobalGuarantee(2), shown, before, lost)[CARRIED].holds
 

@@ -12,7 +12,7 @@ from guarantees.global_guarantee.test_carried import CARRIED, EVER, carry, expos
 from naive import global_guarantee as naive
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.evidence.exposures import LEFT, SCALE, Exposures
+from phalanx.release.evidence.exposures import LAID, LEFT, SCALE, Exposures
 from support.shown import checked, key, made, mapping
 
 S, NONE = frozenset("s"), frozenset()
@@ -34,25 +34,31 @@ class Remembering:
         here = sorted(known & shown.groups.keys(), reverse=self.number % 2 == 0)
         gone = [p for p in self.persons if p not in here]
         before, self.persons = self.tables, here
-        aside = exposures(self.carried, gone, self.values)
-        self.tables = self.grown(aside.to_tables_aside(self.number), here)
+        self.tables = self.grown(self.aside(gone), here)
         return before, self.tables
+
+    def aside(self, gone):
+        """What is laid aside of persons with this release, each with a history of their own."""
+        aside = exposures(self.carried, gone, self.values)
+        numbers = 1000 * self.number + np.arange(len(gone))
+        return replace(aside, origin=numbers).to_tables_aside(self.number)
 
     def grown(self, aside, here):
         """The tables with what is carried of those who are there, and what is laid aside."""
-        left = [tables[LEFT] for tables in (self.tables, aside) if LEFT in tables]
-        tables = self.tables | aside | ({LEFT: pl.concat(left)} if left else {})
+        tables = self.tables | aside
+        for name in (LEFT, LAID):
+            if grown := [each[name] for each in (self.tables, aside) if name in each]:
+                tables = tables | {name: pl.concat(grown)}
         return tables | exposures(self.carried, here, self.values, alike=True).to_tables()
 
 
-def last(shown, before, after, l=2):
-    """The verdicts on a release with what is remembered before and after it."""
-    return checked(
-        GlobalGuarantee(l),
-        [shown],
-        evidence=Evidence(groups={1: mapping(shown.groups)}, state=(before, after)),
-        last=True,
-    )
+def last(shown, before, after, l=2, added=None):
+    """The verdicts on a release with what is remembered before and after it; ``added``: to which
+    tables the release adds.
+    """
+    groups, state = {1: mapping(shown.groups)}, (before, after)
+    evidence = Evidence(groups=groups, state=state, added=added)
+    return checked(GlobalGuarantee(l), [shown], evidence=evidence, last=True)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -109,47 +115,75 @@ def changed(table, column, row, by):
 
 def forgetful(before, after, shown, how):
     """The tables after a release with one thing wrong."""
-    number = int(after[LEFT]["release"].max())
-    fewer = {name: table for name, table in after.items() if not name.endswith(f" {number}")}
-    pairs, histories, left = f"left pairs {number}", f"left histories {number}", after[LEFT]
-    of_a = Exposures.of_tables(after).persons.to_list().index(key("a"))
+    laid, left, carried = after[LAID], after[LEFT], Exposures.of_tables(after)
+    number = int(laid["release"].max())
+    pairs, of_a = f"laid pairs {number}", carried.persons.to_list().index(key("a"))
     match how:
         case "one part more":
             return after | {pairs: changed(after[pairs], "survival", 0, 1)}
         case "one exposure less":
             return after | {pairs: changed(after[pairs], "times", 0, -1)}
         case "a person who left lost":
-            return fewer | {LEFT: left.head(len(before[LEFT]))}
-        case "nothing laid aside":
-            return fewer
+            return after | {LEFT: before[LEFT]}
+        case "no history laid aside":
+            return after | {LAID: before[LAID]}
+        case "no table of pairs":
+            return {name: table for name, table in after.items() if name != pairs}
         case "no pairs laid aside":
             return after | {pairs: after[pairs].clear()}
+        case "too few pairs":
+            return after | {LAID: changed(laid, "pairs", len(laid) - 1, -1)}
         case "a history that there is not":
-            return after | {LEFT: changed(left, "history", len(left) - 1, 1)}
-        case "no history laid aside":
-            return after | {histories: after[histories].clear(), pairs: after[pairs].clear()}
+            return after | {LEFT: changed(left, "history", len(left) - 1, 7)}
+        case "the history of another person":
+            lightest = before[LAID]["history"][-1]
+            return after | {
+                LEFT: changed(left, "history", len(left) - 1, lightest - left["history"][-1])
+            }
         case "who left before is lost":
             return after | {LEFT: left.tail(len(left) - 1)}
         case "who left before is another":
             return after | {LEFT: pl.concat([left.head(1), left.head(1), left.tail(len(left) - 2)])}
+        case "what was laid aside before is another":
+            return after | {LAID: changed(laid, "history", 0, 500)}
+        case "pairs laid aside before are others":
+            return after | {"laid pairs 2": changed(after["laid pairs 2"], "survival", 0, 1)}
+        case "pairs laid aside before are more":
+            both = pl.concat([after["laid pairs 2"], after["laid pairs 2"].head(1)])
+            return after | {"laid pairs 2": both}
+        case "no number":
+            return after | {LAID: laid.with_columns(release=pl.lit(None, pl.UInt32))}
+        case "no whole number":
+            return after | {LAID: laid.with_columns(pl.col("history").cast(pl.Float64))}
         case "an earlier release's number":
-            return after | {LEFT: changed(left, "release", len(left) - 1, -1)}
+            return after | {LAID: changed(laid, "release", len(laid) - 1, -1)}
         case "a number of a release that is not":
-            return after | {LEFT: changed(left, "release", len(left) - 1, 1)}
+            return after | {LAID: changed(laid, "release", len(laid) - 1, 1)}
         case "two numbers":
-            return after | {LEFT: pl.concat([left, changed(left.tail(1), "release", 0, 1)])}
+            return after | {LAID: pl.concat([laid, changed(laid.tail(1), "release", 0, 1)])}
         case "twice laid aside":
+            return after | {LAID: pl.concat([laid, laid.tail(1)])}
+        case "laid aside again":
+            again = laid.tail(1).with_columns(history=before[LAID]["history"].head(1))
+            both = pl.concat([after[pairs], after[pairs]])
+            return after | {LAID: pl.concat([laid, again]), pairs: both}
+        case "left twice":
             return after | {LEFT: pl.concat([left, left.tail(1)])}
         case "carried and laid aside":
             both = left.tail(1).with_columns(person=pl.lit(key("a")))
             return after | {LEFT: pl.concat([left, both])}
         case "laid aside anew, as less exposed":
-            of_both = {("d", "s"): (SCALE // 9, 2), ("e", "s"): (SCALE - 1, 1)}
-            anew = exposures(of_both, ["d", "e"], ["s"]).to_tables_aside(number)
-            return after | anew | {LEFT: pl.concat([before[LEFT], anew[LEFT]])}
+            lighter = exposures(
+                {("d", "s"): (SCALE // 9, 2), ("e", "s"): (SCALE - 1, 1)}, ["d", "e"], ["s"]
+            )
+            anew = replace(lighter, origin=np.array([8000, 8001])).to_tables_aside(number)
+            return (
+                after
+                | anew
+                | {name: pl.concat([before[name], anew[name]]) for name in (LEFT, LAID)}
+            )
         case "returned as a stranger":
-            stranger = exposures(carry({}, shown), ["a"], ["s"])
-            return carrying(after, of_a, stranger)
+            return carrying(after, of_a, exposures(carry({}, shown), ["a"], ["s"]))
         case "returned as they left first":
             first = carry(carry({}, group(*"abce")), shown)
             return carrying(after, of_a, exposures(first, ["a"], ["s"]))
@@ -157,11 +191,14 @@ def forgetful(before, after, shown, how):
             twice = carry(carry({}, group(*"abce")), group(*"abc"))
             return carrying(after, of_a, exposures(twice, ["a"], ["s"]))
         case "returned and lost":
-            carried = Exposures.of_tables(after)
             others = np.flatnonzero(np.arange(len(carried.persons)) != of_a)
-            return after | replace(
-                carried, persons=carried.persons.gather(others), history=carried.history[others]
-            ).to_tables()  # fmt: skip
+            people = carried.persons.gather(others)
+            return (
+                after
+                | replace(
+                    carried, persons=people, history=carried.history[others], away=others
+                ).to_tables()
+            )
     raise AssertionError(how)
 
 
@@ -176,16 +213,20 @@ def carrying(after, place, other):
             carried,
             history=history,
             starts=np.append(carried.starts, carried.starts[-1] + other.starts[-1]),
+            origin=np.append(carried.origin, [9000]),
+            laid=np.append(carried.laid, [False]),
             **{name: np.append(getattr(carried, name), getattr(other, name)) for name in PAIRS},
         ).to_tables()
     )
 
 
 HOW = [
-    "one part more", "one exposure less", "a person who left lost", "nothing laid aside", "no pairs laid aside",
-    "a history that there is not", "no history laid aside", "who left before is lost", "who left before is another",
-    "an earlier release's number", "a number of a release that is not", "two numbers", "twice laid aside", "carried and laid aside",
-    "laid aside anew, as less exposed", "returned as a stranger", "returned as they left first", "returned and not counted", "returned and lost",
+    "one part more", "one exposure less", "a person who left lost", "no history laid aside", "no table of pairs", "no pairs laid aside",
+    "too few pairs", "a history that there is not", "the history of another person", "who left before is lost", "who left before is another",
+    "what was laid aside before is another", "pairs laid aside before are others", "pairs laid aside before are more",
+    "no number", "no whole number", "an earlier release's number", "a number of a release that is not", "two numbers",
+    "twice laid aside", "laid aside again", "left twice", "carried and laid aside", "laid aside anew, as less exposed",
+    "returned as a stranger", "returned as they left first", "returned and not counted", "returned and lost",
 ]  # fmt: skip
 
 
@@ -197,12 +238,41 @@ def test_no_person_leaves_their_exposures_behind(how):
     assert not last(shown, before, forgetful(before, after, shown, how))[CARRIED].holds
 
 
+def test_what_a_release_adds_to_is_read():
+    """Pairs that were laid aside before are read where a release adds to their table, or where it is
+    not known to which it adds; else not.
+    """
+    shown, before, after = returning()
+    wrong = forgetful(before, after, shown, "pairs laid aside before are others")
+    for added, holds in ((None, False), (["laid pairs 2"], False), ([LEFT, LAID], True)):
+        assert last(shown, before, wrong, added=added)[CARRIED].holds is holds
+
+
 def test_less_may_be_left():
     """One part less survival is no fault, of who leaves as of who is there."""
     shown, before, after = returning()
-    name = next(name for name in after if name.startswith("left pairs") and name not in before)
+    name = next(name for name in after if name.startswith("laid pairs") and name not in before)
     less = after | {name: changed(after[name], "survival", 0, -1)}
     assert last(shown, before, less)[CARRIED].holds
+
+
+@pytest.mark.parametrize(("rows", "holds"), [([NONE, NONE], True), ([S, NONE], False)])
+def test_a_history_is_laid_aside_once(rows, holds):
+    """Who leaves again with a history that was laid aside is named with it, and nothing is stored;
+    where they were exposed meanwhile, that is another one.
+    """
+    file = Remembering()
+    for people in ("abc", "ab"):  # c leaves
+        file.release(group(*people))
+    of_c = file.tables[LEFT]["history"][0]
+    file.release(naive.Shown({1: rows}, dict.fromkeys("ac", 1)))
+    before = file.tables
+    file.number += 1
+    left = {LEFT: pl.DataFrame({"person": [key("c")], "history": [of_c]})}
+    after = file.grown(left, ["a"])
+    found = last(naive.Shown({1: [NONE]}, {"a": 1}), before, after)[CARRIED]
+    assert found.holds is holds
+    assert holds or "with another number of exposures" in found.note
 
 
 def test_whom_nothing_exposes_stays_laid_aside():

@@ -244,21 +244,22 @@ def test_the_promise_can_be_kept_to_the_last_part(l):
 @settings(max_examples=80, deadline=None)
 def test_memory_is_carried_as_the_slow_twin_does(data):
     """Releases of persons who come, go and return: every pair's survival is the product in
-    fractions, rounded down at each step, never up; who was always exposed together, and there
-    together, is carried together; and who left is carried no more, and laid aside once; however few
-    pairs are looked at together.
+    fractions, rounded down at each step, never up; who was always exposed together is carried
+    together, also where one of them was away; and who left long ago is carried no more, and laid
+    aside once; however few pairs are looked at together.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(exposures, "_AT_ONCE", data.draw(st.sampled_from([1, 5, 1 << 17])))
-        _check_carried(data)
+        patched.setattr(exposures, "AWAY", away := data.draw(st.sampled_from([1, 2, 4])))
+        _check_carried(data, away)
 
 
-def _check_carried(data):
+def _check_carried(data, away):
     """A series, beside the slow twin's."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     names = pl.Series("value", ["a", "b", "c"])
-    file, slow, trails, last = StatisticsFile(), naive.Exposures(SCALE), {}, set()
-    for release in range(data.draw(st.integers(1, 5))):
+    file, slow, trails, since = StatisticsFile(), naive.Exposures(SCALE), {}, {}
+    for release in range(data.draw(st.integers(1, 7))):
         people = rng.permutation(12)[: rng.integers(1, 13)]
         persons = pl.Series("person", [bytes([p]) * 16 for p in people], dtype=pl.Binary)
         groups = rng.integers(-1, 3, len(people))
@@ -271,16 +272,11 @@ def _check_carried(data):
         for person, group in zip(persons, groups.tolist(), strict=True):
             if group >= 0 and hosts.starts[group] < hosts.starts[group + 1]:
                 trails.setdefault(person, []).append((release, group))
-        here = set(persons) & trails.keys()
-        for person in trails.keys() - here:
-            trails[person].append((release, "away"))
-        together = [
-            {tuple(e for e in trails[p] if e[1] != without) for p in here}
-            for without in ("away", "")
-        ]
-        assert len(together[0]) <= len(memory.starts) - 1 <= len(together[1])
-        assert (set(memory.persons), set(aside.persons)) == (here, last - here)
-        last = here
+        since |= dict.fromkeys(set(persons) & trails.keys(), release)
+        here = {person for person, last in since.items() if release - last < away}
+        gone = {person for person, last in since.items() if release - last == away}
+        assert len(memory.starts) - 1 == len({tuple(trails[person]) for person in here})
+        assert (set(memory.persons), set(aside.persons)) == (here, gone)
         assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())
         tables, exposed = file.memory.everything, slow.pairs.items()
         found = {(person, int(value)): pair for (person, value), pair in everyone(tables).items()}

@@ -21,9 +21,9 @@ import polars as pl
 from phalanx.arrays import Bools, Integers, Ints
 from phalanx.data.standing import rows_of
 from phalanx.guarantees.global_guarantee.recalled import NONE as _NONE
-from phalanx.guarantees.global_guarantee.recalled import Recalled
+from phalanx.guarantees.global_guarantee.recalled import Known, Recalled, of_histories
 from phalanx.guarantees.global_guarantee.shares import Cells, Protects, distinct, numbered
-from phalanx.release.evidence.exposures import SCALE, Exposures
+from phalanx.release.evidence.exposures import SCALE
 from phalanx.release.folder import Release
 
 _NEAR = 1e-9
@@ -63,8 +63,8 @@ class Exposed:
     """Their history after it."""
     twice: int
     """How many persons the mapping names more than once."""
-    before: Exposures
-    after: Exposures
+    before: Known
+    after: Known
 
     @classmethod
     def of(
@@ -167,13 +167,13 @@ class Carried:
 
     pairs: Ints
     """A number for each kind and value, ascending."""
-    survival: Ints
+    survival: Integers
     times: Integers
 
     @classmethod
-    def of(cls, carried: Exposures, history: Ints, width: int) -> "Carried":
+    def of(cls, carried: Known, history: Ints, width: int) -> "Carried":
         """Of kinds with some histories; ``width`` is more than any value's place."""
-        at, many = _of_histories(carried, history)
+        at, many = of_histories(carried, history)
         pairs = np.repeat(np.arange(len(history)), many) * width + carried.value[at]
         return cls(pairs, carried.survival[at], carried.times[at])
 
@@ -186,8 +186,8 @@ class Resting:
     """How many persons each kind is of, shape (k,)."""
     many: Ints
     """How many pairs are carried about each kind, shape (k,)."""
-    before: Exposures
-    after: Exposures
+    before: Known
+    after: Known
     at_before: Ints
     """The places of their pairs in ``before``."""
     at_after: Ints
@@ -200,8 +200,8 @@ class Resting:
         """Of kinds with some histories before and after the release."""
         before, after = exposed.before, exposed.after
         (at_before, many), (at_after, many_after) = (
-            _of_histories(before, past),
-            _of_histories(after, history),
+            of_histories(before, past),
+            of_histories(after, history),
         )
         return cls(
             persons=persons,
@@ -346,14 +346,6 @@ def _at_once(kinds: Ints, many: Ints) -> Iterator[Ints]:
         high = max(int(np.searchsorted(reached, wanted, side="right")), low + 1)
         yield kinds[low:high]
         low = high
-
-
-def _of_histories(carried: Exposures, history: Ints) -> tuple[Ints, Ints]:
-    """The places of the pairs of some histories, and how many each has; _NONE has none."""
-    first, end = carried.starts[history], carried.starts[history + 1]
-    many = np.where(history == _NONE, 0, end - first)
-    at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
-    return at, many
 
 
 def _among(pairs: Ints, keys: Ints, below: int) -> Ints:

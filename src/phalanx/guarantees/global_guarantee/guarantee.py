@@ -22,7 +22,7 @@ from phalanx.guarantees.global_guarantee.recalled import Recalled
 from phalanx.guarantees.sentences import lacking, named, one_in
 from phalanx.guarantees.views.groups import Groups, tells_values
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, members
-from phalanx.release.evidence.evidence import Evidence, Tables
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 
@@ -178,7 +178,7 @@ class GlobalGuarantee:
             return [
                 self._alone(series),
                 *self._persons_and_groups(series, evidence),
-                *self._last(release, mapping, *evidence.state),
+                *self._last(release, mapping, evidence),
             ]
         return [
             self._alone(series),
@@ -373,13 +373,14 @@ class GlobalGuarantee:
             yield self._not_checked(part, self._bound, absent)
 
     def _last(
-        self, release: Release, mapping: pl.DataFrame, before: Tables, after: Tables
+        self, release: Release, mapping: pl.DataFrame, evidence: Evidence
     ) -> Iterator[Verdict]:
         """The exact p after the last release, from what was carried before it; and that what is
         carried on understates nothing.
         """
         part = "carried memory"
-        recalled = Recalled.of(before, after)
+        before, after = evidence.state or ({}, {})
+        recalled = Recalled.of(before, after, evidence.added)
         if not isinstance(recalled, Recalled):
             yield self._faultless(part, recalled, "")
             return

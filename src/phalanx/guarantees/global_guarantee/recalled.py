@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a series knows of each person before a release and after it, as the next release would recall
-it: what is carried about who is there, and about who left what was laid aside with it last.
+it: what is carried, and about who left what was laid aside last.
 
-Of whom a release exposes to nothing, and who was not in the one before it, nothing changes: what was
-laid aside stays as it is, and is looked at again where they return.
+Of who left, and is exposed to nothing, nothing changes: what was laid aside stays as it is, and is
+looked at again where they return.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Integers, Ints
 from phalanx.data.standing import rows_of
+from phalanx.guarantees.global_guarantee.shares import numbered
 from phalanx.release.evidence.evidence import Tables
-from phalanx.release.evidence.exposures import LEFT, SCALE, Exposures
+from phalanx.release.evidence.exposures import LAID, LEFT, SCALE, Exposures, pairs_aside
 
 NONE = -1
 """The history of a person about whom nothing is known."""
@@ -23,71 +25,134 @@ _BEFORE, _AFTER = "before", "after"
 _EARLIER, _WITH = "before, of persons who left,", "after, of persons who left,"
 
 
+class Behind:
+    """Numbers of several arrays, one behind the other, of which none is copied to look some up.
+
+    >>> Behind([np.array([5, 6]), np.array([7])])[np.array([2, 0])].tolist()
+    [7, 5]
+    """
+
+    def __init__(self, arrays: Sequence[Integers]) -> None:
+        self.arrays = arrays
+        self.ends = np.cumsum([len(each) for each in arrays])
+
+    def __getitem__(self, at: Ints) -> Integers:
+        """Those at some places, in the order of these."""
+        others = np.flatnonzero(at >= self.ends[0])
+        if not len(others):
+            return self.arrays[0][at]
+        numbers = np.zeros(len(at), np.result_type(*self.arrays))
+        if self.ends[0]:
+            np.take(self.arrays[0].astype(numbers.dtype, copy=False), at, out=numbers, mode="clip")
+        of = np.searchsorted(self.ends, at[others], side="right")
+        for which in np.unique(of).tolist():
+            here = others[of == which]
+            numbers[here] = self.arrays[which][at[here] - self.ends[which - 1]]
+        return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of each person, in several pieces."""
+
+    persons: pl.Series
+    """Each once, shape (p,)."""
+    history: Ints
+    """Which history each has, shape (p,), through all pieces; NONE for none."""
+    starts: Ints
+    """The first pair of each history, shape (h + 1,)."""
+    value: Behind
+    survival: Behind
+    times: Behind
+    values: pl.Series
+
+    @classmethod
+    def of(
+        cls, pieces: Sequence[Exposures], persons: pl.Series, history: Ints, values: pl.Series
+    ) -> "Known":
+        """The ``pieces``, and who has which of their histories."""
+        many = np.concatenate([np.diff(piece.starts) for piece in pieces])
+        return cls(
+            persons,
+            history,
+            np.append([0], np.cumsum(many)),
+            Behind([piece.value for piece in pieces]),
+            Behind([piece.survival for piece in pieces]),
+            Behind([piece.times for piece in pieces]),
+            values,
+        )
+
+    @property
+    def links(self) -> int:
+        """How many pairs of a person and a value there are, where each person has a history."""
+        return int(np.diff(self.starts)[self.history].sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Recalled:
     """All of whom something is carried with a release, or was laid aside with it: ``before`` and
-    ``after`` are about the same persons, in the same order, and a history may be NONE.
+    ``after`` are about the same persons, in the same order.
     """
 
-    before: Exposures
-    after: Exposures
+    before: Known
+    after: Known
 
     @classmethod
-    def of(cls, before: Tables, after: Tables) -> "Recalled | Sequence[str]":
+    def of(
+        cls, before: Tables, after: Tables, added: Collection[str] | None
+    ) -> "Recalled | Sequence[str]":
         """What the tables say that are remembered before a release and after it; where they are no
-        exposures, or lose a person, what is wrong.
+        exposures, or lose a person, what is wrong. ``added``: the names of those to which the release
+        adds rows; None where any may be.
         """
+        try:
+            _check(_left_faults(before, after), _touched_faults(before, after, added))
+            return cls._of(before, after)
+        except _UnsoundError as wrong:
+            return wrong.faults
+
+    @classmethod
+    def _of(cls, before: Tables, after: Tables) -> "Recalled":
         earlier, carried = Exposures.of_tables(before), Exposures.of_tables(after)
-        faults = [*shape_faults(earlier, _BEFORE), *shape_faults(carried, _AFTER)]
-        if faults or (faults := [*value_faults(earlier, carried), *_left_faults(before, after)]):
-            return faults
-        gone = _newly_left(before, after)
-        aside = [_laid_aside(after, int(gone["release"][0]))] if len(gone) else []
-        if faults := [fault for each in aside for fault in shape_faults(each, _WITH)]:
-            return faults
+        _check(shape_faults(earlier, _BEFORE), shape_faults(carried, _AFTER))
+        _check(value_faults(earlier, carried))
+        aside = _recalled(after, _added(LEFT, before, after), _WITH)
         everyone = [carried, *aside]
-        people = pl.concat([each.persons.alias("person") for each in everyone])
+        people, now = _numbered_through(everyone)
         at = rows_of(people, earlier.persons)
-        times, unknown = np.bincount(at + 1, minlength=len(earlier.persons) + 1)[1:], at == NONE
-        strangers = people.gather(np.flatnonzero(unknown))
-        if (times > 1).any() or strangers.n_unique() < len(strangers):
-            return ["persons are carried after more than once"]
-        if (times == 0).any():
-            return ["persons that were carried before are lost"]
-        pieces, histories = [earlier], np.append(earlier.history, [NONE])[at]
-        unknown = np.flatnonzero(unknown)
-        for who, piece in _returned(before, strangers):
-            if faults := list(shape_faults(piece, _EARLIER)):
-                return faults
-            where = rows_of(strangers.gather(who), piece.persons)
-            histories[unknown[who]] = _reached(pieces) + piece.history[where]
-            pieces.append(piece)
-        behind = [_reached(everyone[:place]) for place in range(len(everyone))]
-        now = [each.history + first for each, first in zip(everyone, behind, strict=True)]
+        strangers = people.gather(np.flatnonzero(at == NONE))
+        times = np.bincount(at[at != NONE], minlength=len(earlier.persons))
+        _check(_people_faults(times, strangers))
+        returned = _recalled(before, _returned(before, strangers), _EARLIER)
+        pieces, was = [earlier, *returned], np.append(earlier.history, [NONE])[at]
+        known, histories = _numbered_through(pieces)
+        back = slice(len(earlier.persons), None)
+        was[rows_of(known[back], people)] = histories[back]
         return cls(
-            _joined(pieces, people, histories, carried.values),
-            _joined(everyone, people, np.concatenate(now), carried.values),
+            Known.of(pieces, people, was, carried.values),
+            Known.of(everyone, people, now, carried.values),
         )
+
+
+class _UnsoundError(Exception):
+    """What is remembered are no exposures, or they are not of the same persons."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__(*faults)
+        self.faults = faults
+
+
+def _check(*faults: Iterable[str]) -> None:
+    if every := list(chain(*faults)):
+        raise _UnsoundError(every)
 
 
 def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
     """What keeps tables from being exposures at all; ``when`` says which of them these are."""
-    lengths = {len(carried.value), len(carried.survival), len(carried.times)}
-    starts, history = carried.starts, carried.history
-    if (
-        len(lengths) > 1
-        or not len(starts)
-        or starts[0] != 0
-        or starts[-1] != len(carried.value)
-        or (np.diff(starts) < 0).any()
-    ):
-        yield f"the pairs carried {when} do not fit the histories"
+    if faults := list(fit_faults(carried, when)):
+        yield from faults
         return
-    if len(history) != len(carried.persons) or (
-        len(history) and (history.min() < 0 or history.max() >= len(starts) - 1)
-    ):
-        yield f"the histories carried {when} do not fit the persons"
-        return
+    starts = carried.starts
     if len(carried.value) and (
         carried.value.min() < 0 or carried.value.max() >= len(carried.values)
     ):
@@ -105,6 +170,32 @@ def shape_faults(carried: Exposures, when: str) -> Iterator[str]:
         yield f"survival carried {when} is outside of 0 and 1"
 
 
+def fit_faults(carried: Exposures, when: str) -> Iterator[str]:
+    """Whether persons have histories, and these pairs."""
+    lengths = {len(carried.value), len(carried.survival), len(carried.times)}
+    starts, history = carried.starts, carried.history
+    if (
+        len(lengths) > 1
+        or not len(starts)
+        or starts[0] != 0
+        or starts[-1] != len(carried.value)
+        or (np.diff(starts) < 0).any()
+    ):
+        yield f"the pairs carried {when} do not fit the histories"
+    elif len(history) != len(carried.persons) or (
+        len(history) and (history.min() < 0 or history.max() >= len(starts) - 1)
+    ):
+        yield f"the histories carried {when} do not fit the persons"
+
+
+def _people_faults(times: Ints, strangers: pl.Series) -> Iterator[str]:
+    """Whether each person of before is there once afterwards, and so are those who were not."""
+    if (times > 1).any() or strangers.n_unique() < len(strangers):
+        yield "persons are carried after more than once"
+    elif (times == 0).any():
+        yield "persons that were carried before are lost"
+
+
 def value_faults(before: Exposures, after: Exposures) -> Iterator[str]:
     """Whether what a series carried before has the same place afterwards."""
     values = after.values.head(len(before.values))
@@ -114,72 +205,104 @@ def value_faults(before: Exposures, after: Exposures) -> Iterator[str]:
         yield "values that were carried before are lost or in other places"
 
 
-def _left(tables: Tables) -> pl.DataFrame:
-    """Who left so far, and with which release."""
-    if LEFT in tables:
-        return tables[LEFT]
-    return pl.DataFrame(schema={"person": pl.Binary, "release": pl.UInt32, "history": pl.UInt32})
+def _table(name: str, tables: Tables) -> pl.DataFrame:
+    """Who left, or what was laid aside; nothing where there is no such table."""
+    schema = {"person": pl.Binary} if name == LEFT else {"pairs": pl.UInt32, "release": pl.UInt32}
+    return tables[name] if name in tables else pl.DataFrame(schema=schema | {"history": pl.Int64})
 
 
-def _newly_left(before: Tables, after: Tables) -> pl.DataFrame:
-    """Who left with the release."""
-    return _left(after).slice(len(_left(before)))
+def _added(name: str, before: Tables, after: Tables) -> pl.DataFrame:
+    """The rows of such a table that a release added."""
+    return _table(name, after).slice(len(_table(name, before)))
 
 
 def _left_faults(before: Tables, after: Tables) -> Iterator[str]:
-    """Whether those who left before are named as they were, and who left with the release by a number
-    of its own.
+    """Whether those who left before, and what was laid aside, are named as they were; and what was
+    laid aside with the release by a number of its own, and once.
     """
-    earlier, gone = _left(before), _newly_left(before, after)
-    if not _left(after).head(len(earlier)).equals(earlier):
-        yield "persons who left before are not named as they were"
-    elif (
-        gone["release"].n_unique() > 1 or gone["release"].is_in(earlier["release"].implode()).any()
-    ):
-        yield "persons who left with the release are named with another one"
+    for name in (LEFT, LAID):
+        earlier, new = _table(name, before), _added(name, before, after)
+        if len(earlier) and not _table(name, after).head(len(earlier)).equals(earlier):
+            yield "what was laid aside before is not named as it was"
+        numbers = [column for column in new if column.name != "person"]
+        if not all(column.dtype.is_integer() and not column.null_count() for column in numbers):
+            yield "what was laid aside with the release is not named by numbers"
+            return
+    if new["release"].n_unique() > 1 or _is_any_among(new["release"], earlier["release"]):
+        yield "histories that were laid aside with the release are named with another one"
+    if new["history"].n_unique() < len(new) or _is_any_among(new["history"], earlier["history"]):
+        yield "histories are laid aside more than once"
 
 
-def _returned(before: Tables, persons: pl.Series) -> Iterator[tuple[Ints, Exposures]]:
-    """Those of ``persons`` who left before, by their place, and what was laid aside with them when
-    they left last; release by release.
-    """
-    left = _left(before)
-    if not len(left) or not len(persons):
-        return
+def _is_any_among(some: pl.Series, others: pl.Series) -> bool:
+    return bool(some.is_in(others.implode()).any())
+
+
+def _touched_faults(before: Tables, after: Tables, added: Collection[str] | None) -> Iterator[str]:
+    """Whether the pairs that were laid aside before are as they were."""
+    for release in _table(LAID, before)["release"].unique():
+        name = pairs_aside(release)
+        if (added is None or name in added) and not after[name].equals(before[name]):
+            yield "what was laid aside before is not as it was"
+
+
+def _returned(before: Tables, persons: pl.Series) -> pl.DataFrame:
+    """Those of ``persons`` who left before (person, history), as they left last."""
+    left = _table(LEFT, before)
     some = left.filter(left["person"].is_in(persons.implode()))
     newest = rows_of(persons, some["person"])
-    of = np.append(some["release"].to_numpy().astype(np.int64), [NONE])[newest]
-    for release in np.unique(of[of != NONE]).tolist():
-        yield np.flatnonzero(of == release), _laid_aside(before, release)
+    return some[np.sort(newest[newest != NONE])]
 
 
-def _laid_aside(tables: Tables, release: int) -> Exposures:
-    """What was laid aside with a release; where that is missing, persons whom no history fits."""
-    try:
-        return Exposures.laid_aside(tables, release)
-    except KeyError:
-        return replace(Exposures.none(), persons=_left(tables)["person"])
+def _recalled(tables: Tables, left: pl.DataFrame, when: str) -> list[Exposures]:
+    """What was laid aside about those who ``left`` (person, history), each with a history of their
+    own, release by release.
+    """
+    laid = _table(LAID, tables)
+    row_of = numbered(left["history"], laid["history"])
+    if (row_of == NONE).any():
+        raise _UnsoundError([f"histories carried {when} are not laid aside"])
+    release_of, pieces = laid["release"].to_numpy()[row_of], []
+    for release in np.unique(release_of).tolist():
+        some = np.flatnonzero(release_of == release)
+        try:
+            aside = Exposures.laid_aside(tables, release)
+        except KeyError:
+            raise _UnsoundError([f"the pairs carried {when} are not laid aside"]) from None
+        place = numbered(left["history"].gather(some), pl.Series(aside.origin))
+        piece = replace(aside, persons=left["person"].gather(some), history=place)
+        _check(fit_faults(piece, when))
+        pieces.append(_of_these(piece))
+    _check(*(shape_faults(piece, when) for piece in pieces))
+    return pieces
 
 
-def _reached(pieces: Sequence[Exposures]) -> int:
-    """How many histories some exposures have together."""
-    return sum(len(piece.starts) - 1 for piece in pieces)
-
-
-def _joined(
-    pieces: Sequence[Exposures], persons: pl.Series, history: Ints, values: pl.Series
-) -> Exposures:
-    """One set of exposures, in which histories are numbered through all ``pieces``."""
-    if len(pieces) == 1:
-        one = pieces[0]
-        return Exposures(persons, history, one.starts, one.value, one.survival, one.times, values)
-    many = np.concatenate([np.diff(piece.starts) for piece in pieces])
-    return Exposures(
-        persons,
-        history,
-        np.append([0], np.cumsum(many)),
-        np.concatenate([piece.value for piece in pieces]),
-        np.concatenate([piece.survival for piece in pieces]),
-        np.concatenate([piece.times for piece in pieces]),
-        values,
+def _of_these(piece: Exposures) -> Exposures:
+    """The same with the histories that its persons have, each person with one of their own."""
+    at, many = of_histories(piece, piece.history)
+    return replace(
+        piece,
+        history=np.arange(len(piece.persons)),
+        starts=np.append([0], np.cumsum(many)),
+        value=piece.value[at],
+        survival=piece.survival[at],
+        times=piece.times[at],
+        origin=piece.origin[piece.history],
+        laid=piece.laid[piece.history],
     )
+
+
+def of_histories(carried: Exposures | Known, history: Ints) -> tuple[Ints, Ints]:
+    """The places of the pairs of some histories, and how many each has; NONE has none."""
+    first, end = carried.starts[history], carried.starts[history + 1]
+    many = np.where(history == NONE, 0, end - first)
+    at = np.repeat(first - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
+    return at, many
+
+
+def _numbered_through(pieces: Sequence[Exposures]) -> tuple[pl.Series, Ints]:
+    """The persons of all pieces, and their histories, which are numbered through them."""
+    behind = np.cumsum([0, *(len(piece.starts) - 1 for piece in pieces[:-1])])
+    persons = pl.concat([piece.persons.alias("person") for piece in pieces])
+    history = [piece.history + n for piece, n in zip(pieces, behind, strict=True)]
+    return persons, np.concatenate(history)

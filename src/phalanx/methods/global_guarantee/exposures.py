@@ -19,14 +19,20 @@ from phalanx.methods.global_guarantee.kernels import exposures as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy, at_most, nlow
 from phalanx.release.evidence.evidence import Tables
-from phalanx.release.evidence.exposures import LEFT, SCALE, Exposures
+from phalanx.release.evidence.exposures import LAID, LEFT, SCALE, Exposures
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""
+AWAY: Final = 4
+"""So many releases after the last one that a person was in, what is known of them is laid aside: who
+returns sooner costs less so, and who does not, hardly more.
+"""
 ELSEWHERE: Final = "elsewhere"
 """The table carried (pairs) of how many pairs of persons who left have 0, 1, … exposures behind them."""
 _AT_ONCE: Final = 1 << 17
 """So many pairs are looked at together, in memory that is used again for the next ones."""
+_HISTORIES: Final = 1 << 32
+"""More histories than a release makes."""
 _UNKNOWN: Final = -1
 """The place of a person whom memory does not know."""
 
@@ -74,9 +80,9 @@ class Onward(NamedTuple):
     """The statistics file once a release is counted."""
 
     carried: Exposures
-    """About all who are in the release and were ever linked to a value."""
+    """About all who were ever linked to a value and are in the release, or were in one of the last."""
     aside: Exposures
-    """About those who were in the one before it and are not in this one."""
+    """About those who have been away for too long for that."""
     elsewhere: Ints
     """As :class:`Statistics` has it."""
     least: int
@@ -90,7 +96,7 @@ class Statistics:
     """
 
     carried: Exposures
-    """About those of the last release, and then about those who return."""
+    """About those of the last releases, and then about those who return later."""
     place: Ints
     names: pl.Series
     """The protected values, those that ``carried`` knows first."""
@@ -113,10 +119,13 @@ class Statistics:
             else np.zeros(TIMES + 1, dtype=np.int64)
         )
         unknown = np.flatnonzero(place == _UNKNOWN)
-        for row, returned in _returned(tables, persons.gather(unknown)):
-            place[unknown[row]] = np.arange(len(row)) + len(carried.persons)
-            carried = _beside(carried, returned)
+        left = _left(tables, persons.gather(unknown))
+        if len(left):
+            carried, returned = _recalled(tables, carried, left)
             elsewhere = elsewhere - counted(returned)
+            at, first = rows_of(persons.gather(unknown), left["person"]), len(carried.persons)
+            place[unknown] = np.where(at == _UNKNOWN, at, first + at)
+            carried = _and_persons(carried, returned)
         return cls(carried, place, names, elsewhere)
 
     def least(self, l: Fraction) -> Demands:
@@ -155,24 +164,45 @@ class Statistics:
     def _parts(self) -> Iterator[tuple[slice, Pairs]]:
         """The pairs of all histories that a row has, some at a time, and their places."""
         _, some, starts = self._present
-        return _taken(self.carried, some, starts[: len(some) + 1])
+        for first, end in _together(starts[: len(some) + 1]):
+            here = some[first:end]
+            window = _window(self.carried, here[0], here[-1] + 1)
+            taken = _empty(starts[first : end + 1] - starts[first])
+            kernels.take(window, here - here[0], taken)
+            yield slice(starts[first], starts[end]), taken
 
-    def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> Onward:
-        """What goes on once every row of ``persons`` stands in ``group`` (n,), negative for none."""
+    def after(self, persons: pl.Series, group: Ints, hosts: Hosts, release: int) -> Onward:
+        """What goes on once every row of ``persons`` stands in ``group`` (n,), negative for none, in
+        this ``release``, from 1.
+        """
         old = self.carried
         exposing = np.append(np.diff(hosts.starts) > 0, [False])  # and whom no group hosts
         exposed, is_known = exposing[group], self.place != _UNKNOWN
-        rows = np.flatnonzero(is_known | exposed)
-        hosted = np.where(exposed, group, kernels.NOWHERE)[rows]
-        past = np.append(old.history, [len(old.starts) - 1])[self.place[rows]]
+        rows, is_here = np.flatnonzero(is_known | exposed), np.zeros(len(old.persons), dtype=bool)
+        is_here[self.place[is_known]] = True
+        away = old.away.astype(np.int64) + 1
+        waiting, gone = (np.flatnonzero(~is_here & each) for each in (away < AWAY, away >= AWAY))
+        hosted = np.full(len(rows) + len(waiting), kernels.NOWHERE, dtype=np.int64)
+        hosted[: len(rows)][exposed[rows]] = group[rows][exposed[rows]]
+        past = np.append(old.history, [len(old.starts) - 1])[np.append(self.place[rows], waiting)]
         # Who has the same past and is in the same group has the same history from now on.
         distinct, history = different(past * len(exposing) + hosted + 1)
         past, host = np.divmod(distinct, len(exposing))
-        people = persons.alias("person").gather(rows)
+        people = pl.concat([persons.alias("person").gather(rows), _named(old, waiting)])
         carried, least = self._going_on(people, history, past, host - 1, hosts)
-        is_gone = np.ones(len(old.persons), dtype=bool)
-        is_gone[self.place[is_known]] = False
-        aside = _of_some(old, np.flatnonzero(is_gone))
+        number, some, _ = _shared(old, old.history[gone])
+        aside = replace(
+            old.with_histories(some), persons=_named(old, gone), history=number.astype(np.int64)
+        )
+        stays, laid = host == 0, old.laid.copy()
+        laid[some] = True
+        origin = release * _HISTORIES + np.arange(len(past))
+        carried = replace(
+            carried,
+            origin=np.where(stays, np.append(old.origin, [0])[past], origin),
+            laid=stays & np.append(laid, [False])[past],
+            away=np.append(np.zeros(len(rows), dtype=np.int64), away[waiting]),
+        )
         return Onward(carried, aside, self.elsewhere + counted(aside), least)
 
     def _going_on(
@@ -201,25 +231,68 @@ class Statistics:
             least = min(least, int(kernels.expose(window, *here, SCALE, after)))
             value[some], survival[some], often[some] = after[1:]
         value, survival, often = (each[: starts[-1]] for each in (value, survival, often))
-        return Exposures(people, history, starts, value, survival, often, self.names), least
+        return replace(
+            old,
+            persons=people,
+            history=history,
+            starts=starts,
+            value=value,
+            survival=survival,
+            times=often,
+            values=self.names,
+        ), least
 
 
-def _returned(tables: Tables, persons: pl.Series) -> Iterator[tuple[Ints, Exposures]]:
-    """Those of ``persons``, by their place, of whom something was laid aside, and what: release by
-    release, of each person what came last.
-    """
-    if LEFT not in tables or not len(persons):
-        return
-    left = tables[LEFT]
-    met = left.filter(left["person"].is_in(persons.implode())).unique(
+def _left(tables: Tables, persons: pl.Series) -> pl.DataFrame:
+    """Who of ``persons`` left (person, history), each as they left last."""
+    left = tables[LEFT] if LEFT in tables else pl.DataFrame(schema={"person": pl.Binary})
+    if not len(persons):
+        return left.clear()
+    return left.filter(left["person"].is_in(persons.implode())).unique(
         "person", keep="last", maintain_order=True
     )
-    place = rows_of(met["person"], persons)
-    releases = met["release"].to_numpy()
-    for release in np.unique(releases).tolist():
-        here = np.flatnonzero(releases == release)
+
+
+def _recalled(
+    tables: Tables, carried: Exposures, left: pl.DataFrame
+) -> tuple[Exposures, Exposures]:
+    """What is carried, and behind it the histories of those who ``left`` that are not among these;
+    and of them all what is known of these persons.
+    """
+    origin = left["history"].to_numpy().astype(np.int64)
+    missing = pl.Series(np.setdiff1d(origin, carried.origin))
+    laid, pieces = tables[LAID], [carried]
+    for release in laid.filter(laid["history"].is_in(missing.implode()))["release"].unique():
         aside = Exposures.laid_aside(tables, release)
-        yield place[here], _of_some(aside, rows_of(met["person"].gather(here), aside.persons))
+        pieces.append(aside.with_histories(np.flatnonzero(np.isin(aside.origin, missing))))
+    together = replace(
+        carried,
+        starts=np.append([0], np.cumsum(np.concatenate([np.diff(e.starts) for e in pieces]))),
+        value=np.concatenate([each.value for each in pieces]),
+        survival=np.concatenate([each.survival for each in pieces]),
+        times=np.concatenate([each.times for each in pieces]),
+        origin=np.concatenate([each.origin for each in pieces]),
+        laid=np.concatenate([each.laid for each in pieces]),
+    )
+    order = np.argsort(together.origin)
+    history = order[np.searchsorted(together.origin[order], origin)]
+    away = np.full(len(left), AWAY)
+    return together, replace(together, persons=left["person"], history=history, away=away)
+
+
+def _and_persons(carried: Exposures, others: Exposures) -> Exposures:
+    """What is carried about more persons, whose histories are the same."""
+    return replace(
+        carried,
+        persons=pl.concat([each.persons.alias("person") for each in (carried, others)]),
+        history=np.concatenate([carried.history, others.history]),
+        away=np.concatenate([carried.away, others.away]),
+    )
+
+
+def _named(carried: Exposures, persons: Ints) -> pl.Series:
+    """The persons at some places."""
+    return carried.persons.alias("person").gather(persons)
 
 
 def _shared(carried: Exposures, history: Ints) -> tuple[Codes, Ints, Ints]:
@@ -231,52 +304,6 @@ def _shared(carried: Exposures, history: Ints) -> tuple[Codes, Ints, Ints]:
     number[some] = np.arange(len(some))
     starts = np.concatenate([[0], np.cumsum(carried.starts[some + 1] - carried.starts[some])])
     return number[history], some, starts
-
-
-def _taken(carried: Exposures, some: Ints, starts: Ints) -> Iterator[tuple[slice, Pairs]]:
-    """The pairs of ``some`` histories, ascending, a few at a time, and their places, if those of each
-    begin at ``starts``.
-    """
-    for first, end in _together(starts):
-        here = some[first:end]
-        window = _window(carried, here[0], here[-1] + 1)
-        taken = _empty(starts[first : end + 1] - starts[first])
-        kernels.take(window, here - here[0], taken)
-        yield slice(starts[first], starts[end]), taken
-
-
-def _of_some(carried: Exposures, persons: Ints) -> Exposures:
-    """The same about the persons at some places alone."""
-    history, some, starts = _shared(carried, carried.history[persons])
-    value, survival, times = (
-        np.empty(starts[-1], each.dtype)
-        for each in (carried.value, carried.survival, carried.times)
-    )
-    for here, pairs in _taken(carried, some, starts):
-        value[here], survival[here], times[here] = pairs[1:]
-    people = carried.persons.gather(persons)
-    return replace(
-        carried,
-        persons=people,
-        history=history.astype(np.int64),
-        starts=starts,
-        value=value,
-        survival=survival,
-        times=times,
-    )
-
-
-def _beside(some: Exposures, others: Exposures) -> Exposures:
-    """What is carried about some persons, and then about others."""
-    return replace(
-        some,
-        persons=pl.concat([each.persons.alias("person") for each in (some, others)]),
-        history=np.concatenate([some.history, others.history + (len(some.starts) - 1)]),
-        starts=np.concatenate([some.starts, some.starts[-1] + others.starts[1:]]),
-        value=np.concatenate([some.value, others.value]),
-        survival=np.concatenate([some.survival, others.survival]),
-        times=np.concatenate([some.times, others.times]),
-    )
 
 
 def hosts_of(group: Ints, codes: Codes, size: Ints, values: int) -> Hosts:

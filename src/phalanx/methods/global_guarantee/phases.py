@@ -174,7 +174,7 @@ def expose(table: Table, state: State) -> Exposed:
     shows = protected.only(state.shown & ~protected.permanent[protected.codes])
     hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(protected.names))
     hosted = exposing(table, state, hosts, place, groups)
-    onward = table.statistics.after(table.people, *hosted)
+    onward = table.statistics.after(table.people, *hosted, table.releases + 1)
     if onward.least < least_survival(table.rules.bound):
         raise MethodError(
             "the groups as built would link a person too often, and nothing was published; please"

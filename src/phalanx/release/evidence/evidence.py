@@ -2,7 +2,7 @@
 """What may be laid beside published files, by anyone who checks or attacks them."""
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -30,7 +30,8 @@ class Evidence:
     what the form or the guarantee of a release asks for by type, private: as its method made it, or
     as the ledger remembers it. ``state``: the tables that the ledger remembered before the last
     release, and those that it is to remember with it; with them the last release is checked without
-    those before it. None for a check of the whole series. ``parted``: by release and part, ``groups``
+    those before it. None for a check of the whole series. ``added``: the names of those tables to which
+    the last release adds rows; None where this is not known. ``parted``: by release and part, ``groups``
     of a release in parts in which persons stay, read as each is asked for; the parts are in the order
     of their files, and have the same number in all releases. ``combinations``: in the place of
     ``microdata``, what the persons of an original table have that need not be told apart.
@@ -41,6 +42,7 @@ class Evidence:
     rows: Mapping[int, Ints] = field(default_factory=dict)
     parts: Mapping[int, object] = field(default_factory=dict)
     state: tuple[Tables, Tables] | None = None
+    added: Collection[str] | None = None
     parted: Mapping[int, Mapping[int, pl.DataFrame]] = field(default_factory=dict)
     combinations: Mapping[int, Combinations] = field(default_factory=dict)
 

@@ -2,19 +2,20 @@
 """The format in which a series carries what persons have been exposed to so far; makers and
 checkers share it, and nothing that computes with it.
 
-A release carries on what is known about the persons who are in it. What is known about those who
-left is laid aside once, and read again where they return; it takes no part in any other release.
+A release carries on what is known about the persons who are in it, or were in one of the last. The
+histories of those who left are laid aside, each once, however many have it; they are read again where
+one returns, and take no part in any other release.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Integers, Ints
+from phalanx.arrays import Bools, Integers, Ints
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
@@ -22,8 +23,12 @@ exact, all others are rounded down.
 """
 PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "pairs", "values"
 LEFT: Final = "left"
-"""The memory table (person, release, history) of who left, as often as they did: the first release
-without them, and their history among those that it laid aside.
+"""The memory table (person, history) of who left, as often as they did, with the origin of what is
+known of them.
+"""
+LAID: Final = "laid"
+"""The memory table (history, pairs, release) of the histories that were laid aside, by their origin:
+how many pairs each has, and with which release they were. The pairs of one release are a table.
 """
 
 
@@ -50,6 +55,14 @@ class Exposures:
     """In how many releases a group linked them, shape (e,)."""
     values: pl.Series
     """The sensitive values that pairs are about."""
+    origin: Ints
+    """A number that a history has as long as nothing is added to it, and no other one has, shape
+    (h,).
+    """
+    laid: Bools
+    """Whether a history was laid aside, as it still is, shape (h,)."""
+    away: Integers
+    """How many releases ago each person was in one, shape (p,)."""
 
     @classmethod
     def none(cls) -> "Exposures":
@@ -63,6 +76,9 @@ class Exposures:
             empty,
             empty,
             pl.Series("value", [], dtype=pl.String),
+            empty,
+            np.zeros(0, dtype=bool),
+            empty,
         )
 
     @classmethod
@@ -70,86 +86,116 @@ class Exposures:
         """What a release carried; none where it carried nothing."""
         if PERSONS not in tables:
             return cls.none()
-        return cls._of(tables[PERSONS], tables[HISTORIES], tables[PAIRS], tables[VALUES])
+        persons, histories, values = tables[PERSONS], tables[HISTORIES], tables[VALUES]["value"]
+        carried = cls._of(histories, tables[PAIRS], values)
+        if "origin" in histories.columns:  # older ledgers have laid none aside
+            origin, laid = (histories[name].to_numpy() for name in ("origin", "laid"))
+            carried = replace(carried, origin=origin.astype(np.int64), laid=laid)
+        history = persons["history"].to_numpy().astype(np.int64)
+        away = persons["away"].to_numpy() if "away" in persons.columns else np.zeros_like(history)
+        return replace(carried, persons=persons["person"], history=history, away=away)
 
     @classmethod
     def laid_aside(cls, tables: Mapping[str, pl.DataFrame], release: int) -> "Exposures":
-        """What was laid aside with a release, of those whom :data:`LEFT` names with it, in its order.
-
-        KeyError where nothing was.
+        """The histories that were laid aside with a release, of no persons; KeyError where their pairs
+        are not there.
         """
-        of = tables[LEFT].filter(pl.col("release") == release)
-        histories, pairs = (tables[_aside(name, release)] for name in (HISTORIES, PAIRS))
-        return cls._of(of, histories, pairs, tables[VALUES])
+        histories = tables[LAID].filter(pl.col("release") == release)
+        aside = cls._of(histories, tables[pairs_aside(release)], tables[VALUES]["value"])
+        origin = histories["history"].to_numpy().astype(np.int64)
+        return replace(aside, origin=origin, laid=np.ones(len(origin), dtype=bool))
 
     @classmethod
-    def _of(
-        cls,
-        persons: pl.DataFrame,
-        histories: pl.DataFrame,
-        pairs: pl.DataFrame,
-        values: pl.DataFrame,
-    ) -> "Exposures":
-        pairs_of = histories["pairs"].to_numpy()
-        starts = np.concatenate([[0], np.cumsum(pairs_of, dtype=np.int64)])
+    def _of(cls, histories: pl.DataFrame, pairs: pl.DataFrame, values: pl.Series) -> "Exposures":
+        """Of no persons, each history with its place as its origin."""
+        starts = np.append([0], np.cumsum(histories["pairs"].to_numpy(), dtype=np.int64))
         value, times = (_whole(pairs[name]) for name in ("value", "times"))
         survival = pairs["survival"].to_numpy().astype(np.int64, copy=False)
-        history = persons["history"].to_numpy().astype(np.int64)
-        return cls(persons["person"], history, starts, value, survival, times, values["value"])
+        origin = np.arange(len(histories))
+        of_none, laid = cls.none(), np.zeros(len(histories), dtype=bool)
+        return replace(
+            of_none,
+            starts=starts,
+            value=value,
+            survival=survival,
+            times=times,
+            values=values,
+            origin=origin,
+            laid=laid,
+        )
+
+    def with_histories(self, some: Ints) -> "Exposures":
+        """Some histories alone, as those of no persons."""
+        many = self.starts[some + 1] - self.starts[some]
+        starts = np.append([0], np.cumsum(many))
+        at = np.repeat(self.starts[some] - starts[:-1], many) + np.arange(starts[-1])
+        return replace(
+            self.none(),
+            starts=starts,
+            value=self.value[at],
+            survival=self.survival[at],
+            times=self.times[at],
+            values=self.values,
+            origin=self.origin[some],
+            laid=self.laid[some],
+        )
 
     @property
     def alike(self) -> Ints:
         """How many persons have each history, shape (h,)."""
         return np.bincount(self.history, minlength=len(self.starts) - 1)
 
-    @property
-    def links(self) -> int:
-        """How many pairs of a person and a value there are."""
-        return int(self.alike @ np.diff(self.starts))
-
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables to carry: (person, history), (pairs), (value, survival, times), (value)."""
+        """The tables to carry: (person, history, away), (pairs, origin, laid), (value, survival,
+        times), (value).
+        """
         return {
-            PERSONS: self._persons(),
-            HISTORIES: self._histories(),
-            PAIRS: self._pairs(),
+            PERSONS: pl.DataFrame(
+                {
+                    "person": self.persons,
+                    "history": self.history.astype(np.uint32),
+                    "away": self.away.astype(np.uint8),
+                }
+            ),
+            HISTORIES: pl.DataFrame(
+                {"pairs": _pairs_of(self), "origin": self.origin, "laid": self.laid}
+            ),
+            PAIRS: _pairs(self),
             VALUES: self.values.alias("value").to_frame(),
         }
 
     def to_tables_aside(self, release: int) -> dict[str, pl.DataFrame]:
-        """The tables to remember of persons who are not in a release any more, whose values are those
-        that it carries; none where there are no such persons.
+        """The tables to remember of persons who left, whose values are those that the release carries:
+        with the histories that were not laid aside before.
         """
         if not len(self.persons):
             return {}
-        left = self._persons().select(
-            "person", pl.lit(release, pl.UInt32).alias("release"), "history"
-        )
-        return {
-            LEFT: left,
-            _aside(HISTORIES, release): self._histories(),
-            _aside(PAIRS, release): self._pairs(),
+        left = pl.DataFrame({"person": self.persons, "history": self.origin[self.history]})
+        new = self.with_histories(np.flatnonzero(~self.laid))
+        if not len(new.origin):
+            return {LEFT: left}
+        laid = pl.DataFrame({"history": new.origin, "pairs": _pairs_of(new)})
+        laid = laid.with_columns(release=pl.lit(release, pl.UInt32))
+        return {LEFT: left, LAID: laid, pairs_aside(release): _pairs(new)}
+
+
+def _pairs_of(carried: Exposures) -> Integers:
+    return np.diff(carried.starts).astype(np.uint32)
+
+
+def _pairs(carried: Exposures) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "value": _narrow(carried.value),
+            "survival": carried.survival,
+            "times": _narrow(carried.times),
         }
-
-    def _persons(self) -> pl.DataFrame:
-        return pl.DataFrame({"person": self.persons, "history": self.history.astype(np.uint32)})
-
-    def _histories(self) -> pl.DataFrame:
-        return pl.DataFrame({"pairs": np.diff(self.starts).astype(np.uint32)})
-
-    def _pairs(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            {
-                "value": _narrow(self.value),
-                "survival": self.survival,
-                "times": _narrow(self.times),
-            }
-        )
+    )
 
 
-def _aside(name: str, release: int) -> str:
-    """The name of a table that was laid aside with a release, which no other one adds to."""
-    return f"left {name} {release}"
+def pairs_aside(release: int) -> str:
+    """The name of the table of pairs that were laid aside with a release, to which no other one adds."""
+    return f"laid pairs {release}"
 
 
 def _whole(column: pl.Series) -> Integers:
