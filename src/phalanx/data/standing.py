@@ -21,6 +21,8 @@ def rows_of(persons: pl.Series, among: pl.Series) -> Ints:
     Keyed hashes are as good as random numbers: sorted by their first bits, which is faster than to
     look them up, hardly any stand otherwise than sorted whole.
     """
+    if not (len(persons) and len(among)):
+        return np.full(len(persons), -1, dtype=np.int64)
     if not (are_keys(persons) and are_keys(among)):
         return _joined(persons, among)
     ours, theirs = halves(persons), halves(among)

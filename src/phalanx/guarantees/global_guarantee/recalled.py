@@ -120,9 +120,9 @@ class Recalled:
         everyone = [carried, *aside]
         people, now = _numbered_through(everyone)
         at = rows_of(people, earlier.persons)
-        strangers = people.gather(np.flatnonzero(at == NONE))
-        times = np.bincount(at[at != NONE], minlength=len(earlier.persons))
-        _check(_people_faults(times, strangers))
+        # where no person ever left, all who were not there before are new, and looked at already
+        strangers = people.filter(at == NONE) if aside or LEFT in before else people.clear()
+        _check(_people_faults(at, strangers, earlier))
         returned = _recalled(before, _returned(before, strangers), _EARLIER)
         pieces, was = [earlier, *returned], np.append(earlier.history, [NONE])[at]
         known, histories = _numbered_through(pieces)
@@ -188,8 +188,11 @@ def fit_faults(carried: Exposures, when: str) -> Iterator[str]:
         yield f"the histories carried {when} do not fit the persons"
 
 
-def _people_faults(times: Ints, strangers: pl.Series) -> Iterator[str]:
-    """Whether each person of before is there once afterwards, and so are those who were not."""
+def _people_faults(at: Ints, strangers: pl.Series, earlier: Exposures) -> Iterator[str]:
+    """Whether each person of before is there once afterwards, by their places ``at``, and so are those
+    who were not.
+    """
+    times = np.bincount(at[at != NONE], minlength=len(earlier.persons))
     if (times > 1).any() or strangers.n_unique() < len(strangers):
         yield "persons are carried after more than once"
     elif (times == 0).any():

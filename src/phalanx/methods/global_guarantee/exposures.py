@@ -119,7 +119,7 @@ class Statistics:
             else np.zeros(TIMES + 1, dtype=np.int64)
         )
         unknown = np.flatnonzero(place == _UNKNOWN)
-        left = _left(tables, persons.gather(unknown))
+        left = _left(tables, persons, unknown)
         if len(left):
             carried, returned = _recalled(tables, carried, left)
             elsewhere = elsewhere - counted(returned)
@@ -243,12 +243,12 @@ class Statistics:
         ), least
 
 
-def _left(tables: Tables, persons: pl.Series) -> pl.DataFrame:
-    """Who of ``persons`` left (person, history), each as they left last."""
-    left = tables[LEFT] if LEFT in tables else pl.DataFrame(schema={"person": pl.Binary})
-    if not len(persons):
-        return left.clear()
-    return left.filter(left["person"].is_in(persons.implode())).unique(
+def _left(tables: Tables, persons: pl.Series, rows: Ints) -> pl.DataFrame:
+    """Those of ``persons`` in some rows who left (person, history), each as they left last."""
+    if LEFT not in tables or not len(rows):
+        return pl.DataFrame()
+    left = tables[LEFT]
+    return left.filter(left["person"].is_in(persons.gather(rows).implode())).unique(
         "person", keep="last", maintain_order=True
     )
 
