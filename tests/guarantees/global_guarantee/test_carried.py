@@ -171,6 +171,13 @@ def spoiled(after, before, how):
             )
         case "pairs in another order":
             return replace(after, value=value[::-1].copy())
+        case "a pair twice":
+            at = after.starts[int(np.argmax(np.diff(after.starts)))]
+            value[at + 1] = value[at]
+            return replace(after, value=value)
+        case "a value before the first":
+            value[0] = -1
+            return replace(after, value=value)
         case "below none":
             return replace(after, survival=np.where(without, after.survival, -1))
         case "above all":
@@ -198,7 +205,7 @@ def spoiled(after, before, how):
 HOW = [
     "one part more", "one exposure less", "a pair lost", "a person lost", "a history lost", "a history of before the first", "no history",
     "the history of another person", "two persons' histories exchanged", "persons in another order", "values in another order", "values lost",
-    "a value twice", "a person twice", "pairs in another order", "below none", "above all", "pairs of nobody", "a pair invented", "a pair under the person before", "as before",
+    "a value twice", "a person twice", "pairs in another order", "a pair twice", "a value before the first", "below none", "above all", "pairs of nobody", "a pair invented", "a pair under the person before", "as before",
 ]  # fmt: skip
 
 
@@ -214,6 +221,16 @@ def test_what_is_carried_on_understates_nothing(how, alike):
         ].holds
         less = replace(after, survival=np.maximum(after.survival - 1, 0))
         assert last(GlobalGuarantee(2), shown, before, less)[CARRIED].holds
+
+
+def test_a_history_may_be_empty():
+    """Of a person who was never linked something may be carried that says so."""
+    shown, before, after = next(chain(1))
+    people = pl.concat([after.persons, keys(["nobody"])])
+    history, starts = (np.append(e, e[-1] + n) for e, n in ((after.history, 0), (after.starts, 0)))
+    history[-1] = len(after.starts) - 1
+    with_one = replace(after, persons=people, history=history, starts=starts)
+    assert last(GlobalGuarantee(2), shown, before, with_one)[CARRIED].holds
 
 
 def test_new_pairs_may_not_be_lost():

@@ -160,7 +160,8 @@ def forgetful(before, after, shown, how):
         case "a number of a release that is not":
             return after | {LAID: changed(laid, "release", len(laid) - 1, 1)}
         case "two numbers":
-            return after | {LAID: pl.concat([laid, changed(laid.tail(1), "release", 0, 1)])}
+            other = changed(changed(laid.tail(1), "release", 0, 1), "history", 0, 500)
+            return after | {LAID: pl.concat([laid, other])}
         case "twice laid aside":
             return after | {LAID: pl.concat([laid, laid.tail(1)])}
         case "laid aside again":
