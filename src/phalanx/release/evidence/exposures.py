@@ -21,7 +21,11 @@ SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
 exact, all others are rounded down.
 """
-PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "pairs", "values"
+PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "linked", "values"
+_OLDER: Final = "pairs"
+"""The name of PAIRS where nothing was ever laid aside. A version from before that looks for it, and
+goes on with no ledger in which it would not see who left.
+"""
 LEFT: Final = "left"
 """The memory table (person, history) of who left, as often as they did, with the origin of what is
 known of them.
@@ -87,7 +91,7 @@ class Exposures:
         if PERSONS not in tables:
             return cls.none()
         persons, histories, values = tables[PERSONS], tables[HISTORIES], tables[VALUES]["value"]
-        carried = cls._of(histories, tables[PAIRS], values)
+        carried = cls._of(histories, tables[PAIRS if PAIRS in tables else _OLDER], values)
         if "origin" in histories.columns:  # older ledgers have laid none aside
             origin, laid = (histories[name].to_numpy() for name in ("origin", "laid"))
             carried = replace(carried, origin=origin.astype(np.int64), laid=laid)
