@@ -14,6 +14,7 @@ import pytest
 from phalanx import Schema
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
+from phalanx.errors import MethodError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Draft, Memory
 
@@ -32,7 +33,7 @@ def table(*values: int) -> pl.DataFrame:
 DRAFTS = [
     draft(remember={"grows": table(1, 2)}, state={"carried": table(5), "once": table(6)}),
     draft(remember={"grows": table(3), "later": table(4)}, state={"carried": table(7)}),
-    draft(remember={}, state={"carried": table(), "grows": table(9)}),
+    draft(remember={}, state={"carried": table()}),
     draft(remember={"grows": table()}),
 ]
 
@@ -53,11 +54,26 @@ def ledger_keeps(ledger: Ledger, memory: Memory, drafts: list[Draft]) -> bool:
     return memory.releases == len(drafts)
 
 
+@pytest.mark.parametrize(
+    "one",
+    [
+        draft(state={"grows": table(1)}),
+        draft(remember={"carried": table(1)}),
+        draft(remember={"new": table(1)}, state={"new": table(1)}),
+    ],
+)
+def test_no_table_hides_another_one(one: Draft) -> None:
+    """What is remembered is not carried, and the other way round, in one release or in two."""
+    memory = Memory().after(DRAFTS[0], None)
+    with pytest.raises(MethodError, match="carries another one of that name"):
+        memory.after(one, None)
+
+
 def test_the_check_sees_what_the_ledger_will_remember(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tables grow, and what a release carries on goes with the next, and hides no table that grows; a
-    memory that keeps what no draft carries any more is rejected.
+    """Tables grow, and what a release carries on goes with the next; a memory that keeps what no
+    draft carries any more is rejected.
     """
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert ledger_keeps(ledger, Memory(), DRAFTS)

@@ -15,7 +15,7 @@ from phalanx.arrays import Ints
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import PlanError, did_you_mean
+from phalanx.errors import MethodError, PlanError, did_you_mean
 from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
@@ -54,7 +54,15 @@ class Memory:
         return self.grown(draft.remember, draft.state, groups)
 
     def grown(self, remember: Tables, state: Tables, groups: pl.DataFrame | None) -> "Memory":
-        """What is remembered with the next release, which appends rows, and replaces tables."""
+        """What is remembered with the next release, which appends rows, and replaces tables;
+        MethodError where one of a name is to do both, since one would hide the other.
+        """
+        both = set(state) & {*self.tables, *remember} | set(remember) & set(self.state)
+        if both:
+            raise MethodError(
+                f"the method remembers a table {min(both)!r} and carries another one of that name;"
+                " nothing was published, please report this."
+            )
         appended = {
             name: pl.concat([self.tables[name], rows], how="vertical_relaxed")
             if name in self.tables

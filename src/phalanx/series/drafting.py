@@ -189,7 +189,7 @@ class Drafting:
             ),
             parts={self.number: draft.evidence},
             state=None if self.method.looks_back == "all" else self.state(draft),
-            added=frozenset(draft.remember),
+            added=list(draft.remember),
         )
         drawn_from = draft.form.drawn_from
         if drawn_from is not None and evidence.part(drawn_from, self.number) is None:

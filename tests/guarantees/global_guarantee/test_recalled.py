@@ -11,6 +11,7 @@ import pytest
 from guarantees.global_guarantee.test_carried import CARRIED, EVER, carry, exposures
 from naive import global_guarantee as naive
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.global_guarantee.recalled import Recalled
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import LAID, LEFT, SCALE, Exposures
 from support.shown import checked, key, made, mapping
@@ -151,6 +152,14 @@ def forgetful(before, after, shown, how):
         case "pairs laid aside before are more":
             both = pl.concat([after["laid pairs 2"], after["laid pairs 2"].head(1)])
             return after | {"laid pairs 2": both}
+        case "other types":
+            return after | {
+                "laid pairs 2": after["laid pairs 2"].with_columns(
+                    pl.col("survival").cast(pl.Float64)
+                )
+            }
+        case "no such column":
+            return after | {pairs: after[pairs].drop("times")}
         case "no number":
             return after | {LAID: laid.with_columns(release=pl.lit(None, pl.UInt32))}
         case "no whole number":
@@ -225,7 +234,7 @@ HOW = [
     "one part more", "one exposure less", "a person who left lost", "no history laid aside", "no table of pairs", "no pairs laid aside",
     "too few pairs", "a history that there is not", "the history of another person", "who left before is lost", "who left before is another",
     "what was laid aside before is another", "pairs laid aside before are others", "pairs laid aside before are more",
-    "no number", "no whole number", "an earlier release's number", "a number of a release that is not", "two numbers",
+    "other types", "no such column", "no number", "no whole number", "an earlier release's number", "a number of a release that is not", "two numbers",
     "twice laid aside", "laid aside again", "left twice", "carried and laid aside", "laid aside anew, as less exposed",
     "returned as a stranger", "returned as they left first", "returned and not counted", "returned and lost",
 ]  # fmt: skip
@@ -239,14 +248,38 @@ def test_no_person_leaves_their_exposures_behind(how):
     assert not last(shown, before, forgetful(before, after, shown, how))[CARRIED].holds
 
 
-def test_what_a_release_adds_to_is_read():
-    """Pairs that were laid aside before are read where a release adds to their table, or where it is
-    not known to which it adds; else not.
-    """
+@pytest.mark.parametrize(
+    ("added", "holds"),
+    [
+        (["left", "laid", "laid pairs 5"], True),
+        (["left", "laid", "laid pairs 5", "laid pairs 2"], False),
+        (["left", "laid"], False),
+        (["left", "laid", "laid pairs 6"], False),
+    ],
+)
+def test_pairs_are_laid_aside_for_good(added, holds):
+    """A release adds to the table of the pairs that it lays aside, and to no earlier or later one."""
     shown, before, after = returning()
-    wrong = forgetful(before, after, shown, "pairs laid aside before are others")
-    for added, holds in ((None, False), (["laid pairs 2"], False), ([LEFT, LAID], True)):
-        assert last(shown, before, wrong, added=added)[CARRIED].holds is holds
+    assert last(shown, before, after, added=added)[CARRIED].holds is holds
+
+
+def test_pairs_that_were_laid_aside_are_there():
+    """Also where a release adds nothing to them."""
+    shown, before, after = returning()
+    less = {name: table for name, table in after.items() if name != "laid pairs 2"}
+    assert not last(shown, before, less, added=["left", "laid", "laid pairs 5"])[CARRIED].holds
+
+
+def test_who_shared_a_history_shares_it_still():
+    """Persons who leave together are looked at together, not each by themselves."""
+    file, people = Remembering(), [f"p{i}" for i in range(50)]
+    file.release(group(*people))
+    before, aside = file.tables, exposures(file.carried, people, file.values, alike=True)
+    file.number += 1
+    after = file.grown(aside.to_tables_aside(2), [])
+    recalled = Recalled.of(before, after, None)
+    assert np.diff(recalled.after.starts).tolist() == [1]
+    assert set(recalled.after.history.tolist()) == {0}
 
 
 def test_less_may_be_left():

@@ -17,7 +17,14 @@ from phalanx.arrays import Integers, Ints
 from phalanx.data.standing import rows_of
 from phalanx.guarantees.global_guarantee.shares import numbered
 from phalanx.release.evidence.evidence import Tables
-from phalanx.release.evidence.exposures import LAID, LEFT, SCALE, Exposures, pairs_aside
+from phalanx.release.evidence.exposures import (
+    LAID,
+    LEFT,
+    PAIRS_ASIDE,
+    SCALE,
+    Exposures,
+    pairs_aside,
+)
 
 NONE = -1
 """The history of a person about whom nothing is known."""
@@ -103,13 +110,15 @@ class Recalled:
     ) -> "Recalled | Sequence[str]":
         """What the tables say that are remembered before a release and after it; where they are no
         exposures, or lose a person, what is wrong. ``added``: the names of those to which the release
-        adds rows; None where any may be.
+        adds rows; None where this is not known.
         """
         try:
-            _check(_left_faults(before, after), _touched_faults(before, after, added))
+            _check(_left_faults(before, after), _pairs_faults(before, after, added))
             return cls._of(before, after)
         except _UnsoundError as wrong:
             return wrong.faults
+        except (KeyError, IndexError, TypeError, ValueError, pl.exceptions.PolarsError):
+            return ["what is remembered has other columns, or other types, than it must have"]
 
     @classmethod
     def _of(cls, before: Tables, after: Tables) -> "Recalled":
@@ -225,28 +234,38 @@ def _left_faults(before: Tables, after: Tables) -> Iterator[str]:
     """
     for name in (LEFT, LAID):
         earlier, new = _table(name, before), _added(name, before, after)
-        if len(earlier) and not _table(name, after).head(len(earlier)).equals(earlier):
+        if len(earlier) and not _are_alike(_table(name, after).head(len(earlier)), earlier):
             yield "what was laid aside before is not named as it was"
         numbers = [column for column in new if column.name != "person"]
         if not all(column.dtype.is_integer() and not column.null_count() for column in numbers):
             yield "what was laid aside with the release is not named by numbers"
             return
-    if new["release"].n_unique() > 1 or _is_any_among(new["release"], earlier["release"]):
+    last = earlier["release"].max() if len(earlier) else 0
+    if new["release"].n_unique() > 1 or (new["release"] <= last).any():
         yield "histories that were laid aside with the release are named with another one"
-    if new["history"].n_unique() < len(new) or _is_any_among(new["history"], earlier["history"]):
+    again = new["history"].is_in(earlier["history"].implode()).any()
+    if again or new["history"].n_unique() < len(new):
         yield "histories are laid aside more than once"
 
 
-def _is_any_among(some: pl.Series, others: pl.Series) -> bool:
-    return bool(some.is_in(others.implode()).any())
+def _are_alike(some: pl.DataFrame, others: pl.DataFrame) -> bool:
+    """Whether tables are the same, also in their types, which numbers of another one are not."""
+    return some.schema == others.schema and some.equals(others)
 
 
-def _touched_faults(before: Tables, after: Tables, added: Collection[str] | None) -> Iterator[str]:
-    """Whether the pairs that were laid aside before are as they were."""
-    for release in _table(LAID, before)["release"].unique():
-        name = pairs_aside(release)
-        if (added is None or name in added) and not after[name].equals(before[name]):
-            yield "what was laid aside before is not as it was"
+def _pairs_faults(before: Tables, after: Tables, added: Collection[str] | None) -> Iterator[str]:
+    """Whether pairs that were laid aside before are as they were, and those that are with the release
+    are remembered for good.
+    """
+    earlier = [pairs_aside(release) for release in _table(LAID, before)["release"].unique()]
+    new = [pairs_aside(release) for release in _added(LAID, before, after)["release"].unique()]
+    if added is None:
+        changed = any(not _are_alike(after[name], before[name]) for name in earlier)
+    else:
+        changed = not set(earlier) <= set(after)
+        changed |= [name for name in added if name.startswith(PAIRS_ASIDE)] != new
+    if changed:
+        yield "what was laid aside before is not as it was, or with the release not for good"
 
 
 def _returned(before: Tables, persons: pl.Series) -> pl.DataFrame:
@@ -258,9 +277,7 @@ def _returned(before: Tables, persons: pl.Series) -> pl.DataFrame:
 
 
 def _recalled(tables: Tables, left: pl.DataFrame, when: str) -> list[Exposures]:
-    """What was laid aside about those who ``left`` (person, history), each with a history of their
-    own, release by release.
-    """
+    """What was laid aside about those who ``left`` (person, history), release by release."""
     laid = _table(LAID, tables)
     row_of = numbered(left["history"], laid["history"])
     if (row_of == NONE).any():
@@ -281,17 +298,18 @@ def _recalled(tables: Tables, left: pl.DataFrame, when: str) -> list[Exposures]:
 
 
 def _of_these(piece: Exposures) -> Exposures:
-    """The same with the histories that its persons have, each person with one of their own."""
-    at, many = of_histories(piece, piece.history)
+    """The same with the histories that its persons have."""
+    some, history = np.unique(piece.history, return_inverse=True)
+    at, many = of_histories(piece, some)
     return replace(
         piece,
-        history=np.arange(len(piece.persons)),
+        history=history,
         starts=np.append([0], np.cumsum(many)),
         value=piece.value[at],
         survival=piece.survival[at],
         times=piece.times[at],
-        origin=piece.origin[piece.history],
-        laid=piece.laid[piece.history],
+        origin=piece.origin[some],
+        laid=piece.laid[some],
     )
 
 

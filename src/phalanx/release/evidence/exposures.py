@@ -22,6 +22,8 @@ SCALE: Final = 16 * math.lcm(*range(1, 42))
 exact, all others are rounded down.
 """
 PERSONS, HISTORIES, PAIRS, VALUES = "persons", "histories", "linked", "values"
+PAIRS_ASIDE: Final = "laid pairs "
+"""How the name of a table of pairs that were laid aside begins, before the number of the release."""
 _OLDER: Final = "pairs"
 """The name of PAIRS where nothing was ever laid aside. A version from before that looks for it, and
 goes on with no ledger in which it would not see who left.
@@ -104,7 +106,9 @@ class Exposures:
         """The histories that were laid aside with a release, of no persons; KeyError where their pairs
         are not there.
         """
-        histories = tables[LAID].filter(pl.col("release") == release)
+        releases = tables[LAID]["release"].to_numpy()  # ascending
+        first, end = (int(np.searchsorted(releases, release, side)) for side in ("left", "right"))
+        histories = tables[LAID][first:end]
         aside = cls._of(histories, tables[pairs_aside(release)], tables[VALUES]["value"])
         origin = histories["history"].to_numpy().astype(np.int64)
         return replace(aside, origin=origin, laid=np.ones(len(origin), dtype=bool))
@@ -199,7 +203,7 @@ def _pairs(carried: Exposures) -> pl.DataFrame:
 
 def pairs_aside(release: int) -> str:
     """The name of the table of pairs that were laid aside with a release, to which no other one adds."""
-    return f"laid pairs {release}"
+    return f"{PAIRS_ASIDE}{release}"
 
 
 def _whole(column: pl.Series) -> Integers:
