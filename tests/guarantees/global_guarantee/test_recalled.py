@@ -160,6 +160,22 @@ def forgetful(before, after, shown, how):
             }
         case "no such column":
             return after | {pairs: after[pairs].drop("times")}
+        case "a further column":
+            return after | {LEFT: left.with_columns(more=pl.lit(1))}
+        case "numbers that are not whole":
+            return after | {pairs: after[pairs].with_columns(pl.col("survival") * 0.5)}
+        case "nothing known of a history":
+            return after | {
+                "histories": after["histories"].with_columns(laid=pl.lit(None, pl.Boolean))
+            }
+        case "texts":
+            return after | {
+                "persons": after["persons"].with_columns(pl.col("away").cast(pl.String))
+            }
+        case "one number for all":
+            return after | {
+                "histories": after["histories"].with_columns(origin=pl.lit(0, pl.Int64))
+            }
         case "no number":
             return after | {LAID: laid.with_columns(release=pl.lit(None, pl.UInt32))}
         case "no whole number":
@@ -234,7 +250,8 @@ HOW = [
     "one part more", "one exposure less", "a person who left lost", "no history laid aside", "no table of pairs", "no pairs laid aside",
     "too few pairs", "a history that there is not", "the history of another person", "who left before is lost", "who left before is another",
     "what was laid aside before is another", "pairs laid aside before are others", "pairs laid aside before are more",
-    "other types", "no such column", "no number", "no whole number", "an earlier release's number", "a number of a release that is not", "two numbers",
+    "other types", "no such column", "a further column", "numbers that are not whole", "nothing known of a history", "texts",
+    "one number for all", "no number", "no whole number", "an earlier release's number", "a number of a release that is not", "two numbers",
     "twice laid aside", "laid aside again", "left twice", "carried and laid aside", "laid aside anew, as less exposed",
     "returned as a stranger", "returned as they left first", "returned and not counted", "returned and lost",
 ]  # fmt: skip

@@ -6,9 +6,10 @@ Of who left, and is exposed to nothing, nothing changes: what was laid aside sta
 looked at again where they return.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,12 @@ from phalanx.data.standing import rows_of
 from phalanx.guarantees.global_guarantee.shares import numbered
 from phalanx.release.evidence.evidence import Tables
 from phalanx.release.evidence.exposures import (
+    HISTORIES,
     LAID,
     LEFT,
+    PAIRS,
     PAIRS_ASIDE,
+    PERSONS,
     SCALE,
     Exposures,
     pairs_aside,
@@ -28,6 +32,19 @@ from phalanx.release.evidence.exposures import (
 
 NONE = -1
 """The history of a person about whom nothing is known."""
+_COLUMNS = {
+    PERSONS: ("person", "history", "away"),
+    HISTORIES: ("pairs", "origin", "laid"),
+    PAIRS: ("value", "survival", "times"),
+    LEFT: ("person", "history"),
+    LAID: ("history", "pairs", "release"),
+}
+_TYPES: Mapping[str, Collection[Any]] = {"person": {pl.Binary()}, "laid": {pl.Boolean()}}
+_WHOLE: Collection[Any] = {
+    *(pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64()),
+    *(pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64()),
+}
+"""The types of all other columns."""
 _BEFORE, _AFTER = "before", "after"
 _EARLIER, _WITH = "before, of persons who left,", "after, of persons who left,"
 
@@ -113,6 +130,7 @@ class Recalled:
         adds rows; None where this is not known.
         """
         try:
+            _check(_column_faults(before, after))
             _check(_left_faults(before, after), _pairs_faults(before, after, added))
             return cls._of(before, after)
         except _UnsoundError as wrong:
@@ -228,6 +246,20 @@ def _added(name: str, before: Tables, after: Tables) -> pl.DataFrame:
     return _table(name, after).slice(len(_table(name, before)))
 
 
+def _column_faults(before: Tables, after: Tables) -> Iterator[str]:
+    """Whether tables have the columns and the types that they must have, and nothing is missing."""
+    new = (pairs_aside(release) for release in _added(LAID, before, after)["release"].unique())
+    for name, columns in {**_COLUMNS, **dict.fromkeys(new, _COLUMNS[PAIRS])}.items():
+        if name in after and not (
+            tuple(after[name].columns) == columns
+            and all(each.dtype in _TYPES.get(each.name, _WHOLE) for each in after[name])
+            and not any(each.null_count() for each in after[name])
+        ):
+            yield f"the table {name!r} has other columns, or other types, than it must have"
+    if HISTORIES in after and after[HISTORIES]["origin"].is_duplicated().any():
+        yield "histories that are carried have the same number"
+
+
 def _left_faults(before: Tables, after: Tables) -> Iterator[str]:
     """Whether those who left before, and what was laid aside, are named as they were; and what was
     laid aside with the release by a number of its own, and once.
@@ -236,10 +268,6 @@ def _left_faults(before: Tables, after: Tables) -> Iterator[str]:
         earlier, new = _table(name, before), _added(name, before, after)
         if len(earlier) and not _are_alike(_table(name, after).head(len(earlier)), earlier):
             yield "what was laid aside before is not named as it was"
-        numbers = [column for column in new if column.name != "person"]
-        if not all(column.dtype.is_integer() and not column.null_count() for column in numbers):
-            yield "what was laid aside with the release is not named by numbers"
-            return
     last = earlier["release"].max() if len(earlier) else 0
     if new["release"].n_unique() > 1 or (new["release"] <= last).any():
         yield "histories that were laid aside with the release are named with another one"
