@@ -23,7 +23,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
 from phalanx.methods.base import Memory
-from phalanx.methods.global_guarantee import phases
+from phalanx.methods.global_guarantee import exposures, phases
 from phalanx.methods.global_guarantee.draft import draft
 from phalanx.methods.global_guarantee.emptied import Waiting
 from phalanx.methods.global_guarantee.exposures import Demands
@@ -176,6 +176,30 @@ def test_nobody_is_ever_linked_with_more_than_one_half(case):
     assert series.published > 0
     assert 0 < series.ever <= HALF
     assert series.above == 0
+
+
+@pytest.mark.parametrize("case", [UNEVEN, JOINED], ids=["uneven", "joined"])
+def test_what_is_laid_aside_is_as_what_is_carried(monkeypatch, case):
+    """Of who leaves and returns the adversary learns the same, to the fraction, wherever what is known
+    of them was kept meanwhile.
+    """
+    carried = Series(*case, BOTH)
+    monkeypatch.setattr(exposures, "AWAY", 1)
+    aside = Series(*case, BOTH)
+    assert (aside.ever, aside.told, aside.published) == (
+        carried.ever,
+        carried.told,
+        carried.published,
+    )
+
+
+def test_who_returns_without_their_past_is_caught(monkeypatch):
+    """The broken twin: what was laid aside is not read again, and budgets are spent twice."""
+    monkeypatch.setattr(exposures, "AWAY", 1)
+    monkeypatch.setattr(exposures, "_left", lambda *_: pl.DataFrame())
+    series = Series(*UNEVEN, BOTH)
+    assert series.ever > HALF
+    assert series.above > 0
 
 
 def test_a_failed_uneven_cut_counted_by_its_share_is_caught(monkeypatch):

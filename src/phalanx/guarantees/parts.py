@@ -191,10 +191,8 @@ def _strangers(part: Part) -> Iterator[str]:
     for table in part.form.tables().values():
         if name in table.columns and table[name].dtype.is_integer():
             numbers = table[name]
-            if numbers.dtype not in (
-                pl.Int64,
-                pl.UInt64,
-            ):  # of too few bits for what they should be
+            # of too few bits for what they should be
+            if numbers.dtype not in (pl.Int64, pl.UInt64):
                 numbers = numbers.cast(pl.Int64)
             outside = ((numbers < 1) | (numbers > part.manifest.groups)).sum()
             if outside:
