@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table larger than the memory: `phalanx publish plan.toml` as a process of its own that may take
 no more than a hard limit (RLIMIT_DATA), with the check and the ledger; `phalanx init` before it, and
-`phalanx verify`, by itself and with the original table, and a question to `phalanx estimate` after
-it, under the same limit. Where persons
-are followed, a second table is published too, in which one person in twenty is another one, and both
+`phalanx verify`, by itself and with the original table, a question to `phalanx estimate`, a table of
+`phalanx draw` and the figures of `phalanx measure` after it, under the same limit. Where persons are
+followed, a second table is published too, in which one person in twenty is another one, and both
 releases are checked with the ledger.
 
     python benchmarks/larger.py [--rows 1000000] [--limit "4 GiB"] [--method WORD] [--birthplaces 57]
@@ -202,6 +202,8 @@ def run() -> None:
             ["verify", first],
             *([["verify", first, "--original", table]] if options.source in BESIDE else []),
             ["estimate", first, "count(*) where age >= 60 and sex = 'sex 1'"],
+            ["draw", first, "--to", "drawn", "--times", "1", "--format", "parquet"],
+            *([["measure", first, "--original", table]] if options.source in BESIDE else []),
         ]
         if options.method in FOLLOWED:
             both = [first, "releases/larger-2"]
@@ -211,7 +213,8 @@ def run() -> None:
                 make(folder / table, options.rows, options.birthplaces, again=True)
             figures = timed(words, folder, limit)
             parts = len(list((folder / "releases" / "larger-1").glob("data*.parquet")))
-            asked = f"{words[0]}, {options.method}{', original' if '--original' in words else ''}"
+            with_original = words[0] == "verify" and "--original" in words
+            asked = f"{words[0]}, {options.method}{', original' if with_original else ''}"
             print(
                 f"{asked:<28}{options.rows:>12}{options.limit:>10}{figures}{parts:>7}",
                 flush=True,

@@ -34,8 +34,9 @@ from peers import Made, theirs
 import phalanx as px
 from phalanx.data.hierarchies.files import read_tree
 from phalanx.randomness import Randomness
+from phalanx.utility.bins import Bins
 from phalanx.utility.learning import accuracy
-from phalanx.utility.losses import Bins, total_variation
+from phalanx.utility.losses import total_variation
 from phalanx.utility.workloads import Rows, errors, workload
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # environments.py stands there

@@ -37,7 +37,8 @@ from phalanx.data.microdata import Microdata
 from phalanx.estimators.conditions import Query
 from phalanx.methods.base import Memory
 from phalanx.randomness import Randomness
-from phalanx.utility.losses import Bins, total_variation
+from phalanx.utility.bins import Bins
+from phalanx.utility.losses import total_variation
 from phalanx.utility.workloads import Rows, errors, workload
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "mutual_cover"))  # the paper's way

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import polars as pl
 import pytest
 
+from phalanx.estimators import draws
+
 
 def published(ward):
     ward.plan(method='name = "mondrian"\nk = 4')
@@ -82,3 +84,59 @@ def test_draw_writes_each_table_when_it_is_drawn(ward, monkeypatch: pytest.Monke
     said = ward.call("draw", "out/ward-1", "--to", "drawn", "--times", 10**9)
     assert said.code == 130 and told == [(1, 10**9), (2, 10**9)]
     assert len(list((ward.path / "drawn").iterdir())) == 2
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_table_that_is_drawn_in_pieces_is_one_file(ward, monkeypatch, format: str) -> None:
+    """With one header, and every row in it."""
+    published(ward)
+    monkeypatch.setattr("phalanx.estimators.draws._AT_ONCE", 8)
+    words = ("draw", "out/ward-1", "--to", "drawn", "--times", 1, "--format", format, "--json")
+    found = json.loads(ward.call(*words).out)
+    (path,) = (ward.path / "drawn").iterdir()
+    assert [path.name] == found["tables"]
+    table = pl.read_csv(path) if format == "csv" else pl.read_parquet(path)
+    assert [table.height] == found["rows"] == [pl.read_csv(ward.path / "t.csv").height]
+    assert table.columns == ["age", "zip", "ill"]
+    assert table.dtypes == [
+        pl.Int64,
+        pl.Int64 if format == "csv" else table["zip"].dtype,
+        pl.String,
+    ]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_half_a_table_is_not_left_behind(ward, monkeypatch, format: str) -> None:
+    """Where it is stopped between two pieces."""
+    published(ward)
+    monkeypatch.setattr("phalanx.estimators.draws._AT_ONCE", 8)
+    calls: list[int] = []
+
+    def stopped(*given):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return piece(*given)
+
+    piece = draws._piece
+    monkeypatch.setattr(draws, "_piece", stopped)
+    words = ("draw", "out/ward-1", "--to", "drawn", "--times", 1, "--format", format)
+    assert ward.call(*words).code == 130
+    assert list((ward.path / "drawn").iterdir()) == []
+
+
+def test_measure_says_how_far_it_is(ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a bar, but for --quiet and --json."""
+    published(ward)
+    told: list[str] = []
+
+    @contextmanager
+    def telling(_: str, *, quiet: bool):
+        yield lambda what, *_: None if quiet else told.append(what)
+
+    monkeypatch.setattr("phalanx.cli.measure.watching", telling)
+    words = ("measure", "out/ward-1", "--original", "t.csv")
+    assert ward.call(*words, "--quiet").code == ward.call(*words, "--json").code == 0
+    assert told == []
+    assert ward.call(*words).code == 0
+    assert [*dict.fromkeys(told)] == ["original", "drawn tables", "counts"]

@@ -14,8 +14,10 @@ import phalanx as px
 from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.errors import ReleaseError
 from phalanx.estimators import draws
+from phalanx.estimators.answering import view_of
 from phalanx.estimators.draws import draw, drawing
 from phalanx.estimators.pooling import _quantile
+from phalanx.randomness import Randomness
 from support.estimator_cases import JOBS, METHODS, people, published, schema
 
 TABLE = people()
@@ -261,6 +263,60 @@ def test_a_table_is_drawn_when_it_is_asked_for(drawn) -> None:
     """
     release, tables = drawn("mondrian")
     many = drawing(release, 10**9, seed=1)
-    assert all(next(many).equals(table) for table in tables)
+    assert all(pl.concat(next(many)).equals(table) for table in tables)
     with pytest.raises(ReleaseError, match="no number of tables"):
         drawing(release, 0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("most", [1, 7, 60])
+def test_pieces_are_all_groups_each_in_one(drawn, monkeypatch, name: str, most: int) -> None:
+    """Whole groups, in no order that a release gives them; of each facet the entries of these; and a
+    piece goes beyond what is drawn at a time by less than a group.
+    """
+    view = view_of(drawn(name)[0])
+    monkeypatch.setattr(draws, "_AT_ONCE", most)
+    some = list(draws._chosen(view, Randomness.seeded(3).stream("draw")))
+    groups = np.concatenate([each.groups for each in some])
+    assert sorted(groups) == list(range(len(view.rows)))
+    if name == "mutual-cover":  # all of its rows are one group
+        assert len(some) == 1
+        return
+    assert len(some) > 1
+    assert sorted(groups) != groups.tolist()
+    for each in some:
+        assert (np.diff(each.groups) > 0).all()
+        assert view.real[each.groups].sum() < most + view.real[each.groups].max() + 1
+        for facet, entries in zip(view.believed, each.entries, strict=True):
+            assert entries.tolist() == np.flatnonzero(np.isin(facet.group, each.groups)).tolist()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_table_in_pieces_is_one_that_the_release_leaves_possible(
+    drawn, monkeypatch, name: str
+) -> None:
+    """As many rows of the same columns; of a form that shows values, each as often; and no row that
+    cannot be.
+    """
+    release, (table, *_) = drawn(name)
+    monkeypatch.setattr(draws, "_AT_ONCE", 50)
+    (pieces,) = drawing(release, 1, seed=2)
+    listed = list(pieces)
+    assert (len(listed) > 1) == (name != "mutual-cover")
+    together = pl.concat(listed)
+    assert together.schema == table.schema
+    assert together.height == table.height
+    if name in ("anatomy", "slicing"):
+        for column in together.columns:
+            assert together[column].sort().equals(table[column].sort())
+    (pieces,) = drawing(release, 1, never=["age < 40"], seed=2)
+    assert all(piece.filter(pl.col("age") < 40).is_empty() for piece in pieces)
+
+
+def test_a_group_that_is_larger_than_a_piece_is_drawn_whole(monkeypatch) -> None:
+    """And leaves no empty piece behind it."""
+    table = pl.DataFrame({"x": [1] * 90 + [2] * 6, "ill": ["a", "b"] * 48})
+    release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=5), seed=1)
+    monkeypatch.setattr(draws, "_AT_ONCE", 10)
+    (pieces,) = drawing(release, 1, seed=1)
+    assert {piece.height for piece in pieces} in ({90, 6}, {96})

@@ -375,7 +375,10 @@ def is_reader(call: ast.Call) -> bool:
     return (
         module == "pl" and name.startswith(("read_", "scan_", "from_arrow", "from_pandas"))
     ) or (
-        (module in {"pq", "pa_csv", "pa.csv"} and name.startswith(("Parquet", "open_", "read_")))
+        (
+            module in {"pq", "pa_csv", "pa.csv"}
+            and name.startswith(("ParquetFile", "ParquetDataset", "open_", "read_"))
+        )
         or (module == "pa.ipc" and name.startswith("open_"))
     )
 

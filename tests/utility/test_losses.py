@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from phalanx.utility import losses
+from phalanx.utility.bins import Bins
 from phalanx.utility.learning import accuracy
-from phalanx.utility.losses import Bins, phi2, propensity, total_variation
+from phalanx.utility.losses import phi2, propensity, total_variation
 from support.work import lines
 
 
@@ -380,3 +381,25 @@ def test_numbers_beyond_64_bits_have_bins() -> None:
     bins = Bins.of(pl.DataFrame({"x": ["2000000000000000000000", "2200000000000000000000"]}))
     floats = pl.DataFrame({"x": [2e21, 2.2e21, None, 1e300]})
     assert bins.code(floats)["x"].tolist() == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("dense", [0, 4])
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_combinations_are_counted(monkeypatch, dense: int, at_once: int, k: int) -> None:
+    """In a table of all there are, or by sorting; some rows at a time."""
+    monkeypatch.setattr(losses, "_DENSE", dense)
+    monkeypatch.setattr(losses, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(7)
+    sizes = [2, 5, 300][:k]
+    table = {
+        name: rng.integers(0, size, 50).astype(np.min_scalar_type(size))
+        for name, size in zip("abc", sizes, strict=False)
+    }
+    times = Counter(zip(*(codes.tolist() for codes in table.values()), strict=True))
+    cells, counts = losses.counted(table, list(table), sizes)
+    keys = {int(np.ravel_multi_index(cell, sizes)): n for cell, n in times.items()}
+    assert dict(zip(cells.tolist(), counts.tolist(), strict=True)) == keys
+    assert (np.diff(cells) > 0).all()
+    none = losses.counted({name: codes[:0] for name, codes in table.items()}, list(table), sizes)
+    assert [each.tolist() for each in none] == [[], []]

@@ -11,8 +11,11 @@ import polars as pl
 import pytest
 
 import phalanx as px
-from phalanx.utility.losses import Bins, phi2, propensity, total_variation
-from phalanx.utility.measured import _of_tables
+from phalanx.randomness import Randomness
+from phalanx.utility import measured
+from phalanx.utility.bins import Bins
+from phalanx.utility.losses import phi2, propensity, total_variation
+from phalanx.utility.measured import _Beside, _of_tables, _repeated, _times
 from support.estimator_cases import METHODS, people, published, schema
 
 TABLE = people(300)
@@ -115,7 +118,8 @@ def test_figures_of_tables_are_their_losses() -> None:
         "phi2": lambda a, b: np.abs(phi2(a) - phi2(b)).mean(),
         "propensity": propensity,
     }
-    found = _of_tables(table, [one, other], sample)
+    beside = _Beside(bins, codes[0], None, "ill", Randomness.seeded(1).stream("compared"))
+    found = _of_tables([beside.figures(c) for c in codes[1:3]], beside.figures(codes[3]))
     assert [figure.name for figure in found] == list(losses)
     for figure in found:
         of_one, of_other, of_sample = (losses[figure.name](codes[0], each) for each in codes[1:])
@@ -231,3 +235,75 @@ def test_widths_that_no_float_holds(values) -> None:
     table = pl.DataFrame({"x": values * 4, "ill": ["a", "b"] * 2 * len(values)})
     release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=7), seed=1)
     assert release.measure(table, seed=1)["ncp"].release in (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("height", "rows"), [(50, 50), (50, 7), (3, 400), (2000, 1)])
+@pytest.mark.parametrize("at_once", [1, 10, 10_000])
+def test_a_sample_is_of_so_many_rows(monkeypatch, height: int, rows: int, at_once: int) -> None:
+    """Each of them the same draws, however many are drawn at a time and in whatever type they are
+    counted; and each row of the table stands there as often as it was drawn.
+    """
+    expected = np.bincount(
+        Randomness.seeded(1).stream("s").integers(height, rows), minlength=height
+    )
+    monkeypatch.setattr(measured, "_AT_ONCE", at_once)
+    times = _times(height, rows, Randomness.seeded(1).stream("s"))
+    assert times.tolist() == expected.tolist()
+    assert times.dtype == (np.uint16 if height > at_once else np.int64)
+    codes = {"a": np.arange(height, dtype=np.uint16), "b": np.ones(height, dtype=np.uint8)}
+    found = _repeated(codes, times)
+    assert found["a"].tolist() == np.repeat(np.arange(height), expected).tolist()
+    assert {name: code.dtype for name, code in found.items()} == {"a": np.uint16, "b": np.uint8}
+
+
+def test_a_sample_that_has_a_row_very_often_is_counted(monkeypatch) -> None:
+    """More often than a small number says."""
+    monkeypatch.setattr(measured, "_AT_ONCE", 1)
+    assert _times(2, 2**17, Randomness.seeded(1).stream("s")).sum() == 2**17
+
+
+@pytest.mark.parametrize("name", ["widened", "m-invariance", "safe-sampling", "mutual-cover"])
+@pytest.mark.parametrize("at_once", [20, 50, 299])
+def test_pieces_of_the_original_are_measured_as_the_whole(
+    tmp_path, monkeypatch, name: str, at_once: int
+) -> None:
+    """Every figure is the same, of what is learned, too."""
+    release = px.Release.read(published(METHODS[name], TABLE, tmp_path).path)
+    others = people(90, seed=4)
+    whole = release.measure(TABLE, held_out=others, seed=5)
+    monkeypatch.setattr(measured, "_AT_ONCE", at_once)
+    assert release.measure(TABLE, held_out=others, seed=5).to_json() == whole.to_json()
+
+
+def test_some_rows_are_compared_where_there_are_many(monkeypatch) -> None:
+    """As many of each table, by chance, which is said; other figures are the same."""
+    release = px.publish(TABLE, schema(), px.Mondrian(k=3))
+    of_all = release.measure(TABLE, seed=1)
+    assert not any("propensity" in note for note in of_all.notes)
+    monkeypatch.setattr(measured, "_COMPARED", 250)
+    compared: list[tuple[int, int]] = []
+
+    def seen(one, other):
+        compared.append(tuple(len(table["age"]) for table in (one, other)))
+        return propensity(one, other)
+
+    monkeypatch.setattr(measured, "propensity", seen)
+    found = release.measure(TABLE, seed=1)
+    assert compared == [(250, 250)] * 4
+    assert "propensity is that of 250 rows of each table, chosen at random" in found.notes
+    for figure in found.figures:
+        before = of_all[figure.name]
+        assert (figure == before) == (figure.name != "propensity")
+        assert figure.release == pytest.approx(before.release, abs=0.05)
+
+
+def test_how_far_it_is_is_told() -> None:
+    """Rows of the original twice, rows of three tables, and counts; what is no function is refused."""
+    release = px.publish(TABLE, schema(), px.Mondrian(k=3))
+    told: list[tuple[str, int, int | None]] = []
+    release.measure(TABLE, seed=1, progress=lambda *each: told.append(each))
+    last = {what: (done, of) for what, done, of in told}
+    assert last == {"original": (600, 600), "drawn tables": (900, 900), "counts": (100, 100)}
+    assert [*last] == ["original", "drawn tables", "counts"]
+    with pytest.raises(px.PhalanxError, match="progress is of the type int"):
+        release.measure(TABLE, progress=3)

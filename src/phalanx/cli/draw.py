@@ -3,13 +3,17 @@
 table.
 """
 
-from io import BytesIO
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from phalanx.cli.output import JSON, QUIET, show_json, show_text, watching
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def draw(
@@ -36,7 +40,7 @@ def draw(
     """
     from phalanx.errors import ReleaseError, place_of
     from phalanx.estimators.draws import drawing
-    from phalanx.release.folder import FORMATS, encode
+    from phalanx.release.folder import FORMATS
     from phalanx.series.released import Release
 
     if format not in FORMATS:
@@ -49,11 +53,9 @@ def draw(
     to.mkdir(parents=True)
     names, rows = [], []
     with watching("tables", quiet=quiet or json) as progress:
-        for i, table in enumerate(tables, 1):
+        for i, pieces in enumerate(tables, 1):
             names.append(f"draw-{i:0{len(str(times))}}.{format}")
-            encode(table, whole := BytesIO(), format)
-            (to / names[-1]).write_bytes(whole.getbuffer())  # not half of one, where it is stopped
-            rows.append(table.height)
+            rows.append(_write(pieces, to / names[-1], format))
             progress("tables", i, times)
     if json:
         show_json({"folder": str(to), "tables": names, "rows": rows})
@@ -62,3 +64,43 @@ def draw(
         f"{times} table(s) of {min(rows):,}{f' to {max(rows):,}' if len(set(rows)) > 1 else ''}"
         f" rows in {to}: guesses, not releases; analyse each, and pool."
     )
+
+
+def _write(pieces: "Iterator[pl.DataFrame]", path: Path, format: str) -> int:
+    """Write a table, of which no half stands there under its name where that is stopped; how many
+    rows it has.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            rows = _csv(pieces, file) if format == "csv" else _parquet(pieces, file)
+        partial.rename(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return rows
+
+
+def _csv(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
+    rows = 0
+    for number, piece in enumerate(pieces):
+        piece.write_csv(file, include_header=not number)
+        rows += piece.height
+    return rows
+
+
+def _parquet(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
+    import pyarrow.parquet as pq
+
+    rows, first = 0, next(pieces)
+    with pq.ParquetWriter(
+        file,
+        first.to_arrow().schema,
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
+    ) as writer:
+        for piece in chain([first], pieces):
+            for batch in piece.to_arrow().to_batches():
+                writer.write_batch(batch)
+            rows += piece.height
+    return rows

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, watching
 
 
 def measure(
@@ -20,6 +20,7 @@ def measure(
         ),
     ] = None,
     json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Say how far a release, and tables drawn from it, are from the original; a sample of the same
     size says what chance alone loses.
@@ -29,7 +30,9 @@ def measure(
     """
     from phalanx.series.released import Release
 
-    figures = Release.read(release).measure(original, held_out=held_out)
+    read = Release.read(release)
+    with watching("original", quiet=quiet or json) as progress:
+        figures = read.measure(original, held_out=held_out, progress=progress)
     if json:
         show_json(figures.to_json())
         return

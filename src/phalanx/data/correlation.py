@@ -81,8 +81,16 @@ def contingency(a: Ints, b: Ints, of_a: Ints, of_b: Ints) -> float:
         together = joint[cells]
     else:
         cells, together = np.unique(pairs, return_counts=True)
-    shares = (together / of_a[cells // d2]) * (together / of_b[cells % d2])
-    return float(min(max((shares.sum() - 1) / (min(d1, d2) - 1), 0.0), 1.0))
+    return contingency_of(together, of_a[cells // d2], of_b[cells % d2], min(d1, d2))
+
+
+def contingency_of(together: Ints, of_a: Ints, of_b: Ints, fewer: int) -> float:
+    """phi^2 of two attributes by the pairs of values that occur: how many rows have both, the first
+    and the second, shape (p,) each; ``fewer``: how many values the attribute with fewer ones has,
+    2 at least.
+    """
+    shares = (together / of_a) * (together / of_b)
+    return float(min(max((shares.sum() - 1) / (fewer - 1), 0.0), 1.0))
 
 
 def _coded(column: Column, bins: int) -> Ints:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import Any, Final
 
 import polars as pl
@@ -24,8 +24,8 @@ from phalanx.data.sources.databases import check_room, rows_of_query, within_mem
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.parquet_folders import check_same, state_of
-from phalanx.data.sources.source import read_source
-from phalanx.errors import SourceError
+from phalanx.data.sources.source import is_csv, read_source
+from phalanx.errors import SourceError, path_of
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,53 @@ class Lines:
             return parsed(head[: end_of_rows(head)] or head, self.path, self.dialect)[0].columns
         except SourceError:
             return []
+
+
+def some_at_a_time(source: Any, text: Collection[str], place: Path) -> Batches | None:
+    """The rows of Parquet files, or of a CSV file, which is laid down once; None for what is neither,
+    or cannot be read, which is said of all of it.
+
+    Parameters
+    ----------
+    source : Any
+        What ``read_source`` takes.
+    text : Collection[str]
+        Columns of a CSV file that are text as it stands there.
+    place : Path
+        As for :meth:`Lines.lay`.
+    """
+    if not is_csv(source):
+        return Batches.of(source, drop=None)
+    return Lines(path_of(source, "the source", SourceError), None, text=text).lay(place)
+
+
+def read_or_batches(source: Any, text: Collection[str], *, in_parts: bool) -> Any:
+    """A table whole; or, where it is Parquet files that take more than their share of the memory, or
+    where it was published ``in_parts``, its rows some at a time, if they can be read so.
+
+    Parameters
+    ----------
+    source, text
+        As for :func:`some_at_a_time`.
+    in_parts : bool
+        Whether the whole table would be too large.
+
+    Returns
+    -------
+    pl.DataFrame | Batches
+        The table.
+
+    Raises
+    ------
+    SourceError
+        As ``read_source``.
+    """
+    if in_parts:
+        batches = some_at_a_time(source, text, Path(gettempdir()))
+    else:
+        batches = Batches.of(source, drop=None)
+        batches = None if batches is None or batches.fits() else batches
+    return read_source(source, drop=None, text=text) if batches is None else batches
 
 
 def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":

@@ -9,12 +9,13 @@ boxes anew (the Bayesian bootstrap, Rubin 1981), so that draws differ by what is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints, in_order
+from phalanx.arrays import Bools, Floats, Integers, Ints, in_order
 from phalanx.errors import ReleaseError, shown
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
@@ -28,6 +29,8 @@ from phalanx.exact import is_list, of_numpy, whole
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 
+_AT_ONCE: Final = 1 << 20
+"""About so many rows are drawn at a time, so that a table may be larger than the memory."""
 _TRIES: Final = 30
 """How often groups with rows that cannot be are drawn again."""
 
@@ -42,7 +45,7 @@ def draw(
     """So many tables that the release leaves possible, in the original's columns, rows in random
     order; see ``phalanx.Release.draw``.
     """
-    return list(drawing(release, times, never=never, seed=seed))
+    return [pl.concat(pieces) for pieces in drawing(release, times, never=never, seed=seed)]
 
 
 def drawing(
@@ -51,9 +54,10 @@ def drawing(
     *,
     never: "Sequence[str | pl.Expr] | str | pl.Expr" = (),
     seed: int | None = None,
-) -> Iterator[pl.DataFrame]:
-    """The same tables one after the other, each drawn when it is asked for; what is wrong is
-    refused before.
+) -> Iterator[Iterator[pl.DataFrame]]:
+    """The same tables one after the other, each in pieces that are drawn when they are asked for,
+    at least one; what is wrong is refused before. In a piece are the rows of groups that chance
+    chose.
     """
     times = of_numpy(times)
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
@@ -75,7 +79,7 @@ def drawing(
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     regions = {a.name: view.regions(a.name, All(tuple(rules))) for a in view.attributes}
     bounds = Bounds(view, regions)
-    return (_table(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times))
+    return (_pieces(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times))
 
 
 def _rule(view: View, rule: "str | pl.Expr") -> Condition:
@@ -90,23 +94,73 @@ def _rule(view: View, rule: "str | pl.Expr") -> Condition:
     return condition
 
 
-def _table(view: View, bounds: Bounds, rules: Sequence[Condition], stream: Stream) -> pl.DataFrame:
-    """One table; groups with rows that cannot be are drawn again, and what is left of such rows is
-    left out.
-    """
+def _pieces(
+    view: View, bounds: Bounds, rules: Sequence[Condition], stream: Stream
+) -> Iterator[pl.DataFrame]:
+    """One table, some of its groups at a time."""
     weights = {
         (i, name): _weights(bounds, facet, name, stream)
         for i, facet in enumerate(view.believed)
         for name in facet.ends
     }
-    group = np.repeat(np.arange(len(view.rows)), view.real)
-    codes = _codes(view, bounds, weights, stream)
+    return (_piece(view, bounds, weights, rules, some, stream) for some in _chosen(view, stream))
+
+
+@dataclass(frozen=True, eq=False)
+class _Some:
+    """Some groups, ascending, shape (g,); and of each facet that is believed the entries of these,
+    shape (e,).
+    """
+
+    groups: Ints
+    entries: Sequence[Ints]
+
+
+def _chosen(view: View, stream: Stream) -> Iterator[_Some]:
+    """All groups, some at a time: chance says which, as groups that are near each other in a
+    release are alike, and a reader may look at the first rows of a table alone.
+    """
+    groups, facets = len(view.rows), view.believed
+    if int(view.real.sum()) <= _AT_ONCE:
+        yield _Some(np.arange(groups), [np.arange(len(facet.count)) for facet in facets])
+        return
+    order = stream.permutation(groups)
+    piece = np.empty(groups, dtype=np.int32)
+    before = np.cumsum(view.real[order]) - view.real[order]
+    piece[order] = before // _AT_ONCE  # a group that goes beyond stays whole
+    pieces = int(piece.max()) + 1
+    of_groups = _split(piece, pieces)
+    of_facets = [_split(piece[facet.group], pieces) for facet in facets]
+    for number, some in enumerate(of_groups):
+        if len(some):  # one that goes far beyond leaves pieces without a group
+            yield _Some(some, [entries[number] for entries in of_facets])
+
+
+def _split(piece: Integers, pieces: int) -> list[Ints]:
+    """The places of what is in each piece, in their order."""
+    ends = np.cumsum(np.bincount(piece, minlength=pieces))
+    return np.split(in_order(piece), ends[:-1])
+
+
+def _piece(
+    view: View,
+    bounds: Bounds,
+    weights: Mapping[tuple[int, str], Floats],
+    rules: Sequence[Condition],
+    some: _Some,
+    stream: Stream,
+) -> pl.DataFrame:
+    """The rows of some groups, in random order; groups with rows that cannot be are drawn again, and
+    what is left of such rows is left out.
+    """
+    group = np.repeat(some.groups, view.real[some.groups])
+    codes = _codes(view, bounds, weights, some, stream)
     wrong = _wrong(bounds.regions, rules, codes, len(group))
     for _ in range(_TRIES if rules else 0):
         if not wrong.any():
             break
         again = np.isin(group, np.unique(group[wrong]))
-        fresh = _codes(view, bounds, weights, stream)
+        fresh = _codes(view, bounds, weights, some, stream)
         codes = {
             name: np.where(again, fresh[name], codes_before) for name, codes_before in codes.items()
         }
@@ -140,23 +194,27 @@ def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
 
 
 def _codes(
-    view: View, bounds: Bounds, weights: Mapping[tuple[int, str], Floats], stream: Stream
+    view: View,
+    bounds: Bounds,
+    weights: Mapping[tuple[int, str], Floats],
+    some: _Some,
+    stream: Stream,
 ) -> dict[str, Ints]:
     """The region of every attribute of every row, rows by groups, shape (n,) each."""
     codes: dict[str, Ints] = {}
-    for i, facet in enumerate(view.believed):
-        entry = _shuffled(view, facet, stream)
+    for i, (facet, entries) in enumerate(zip(view.believed, some.entries, strict=True)):
+        entry = _shuffled(view, facet, entries, stream)
         for name in facet.ends:
             if name not in codes:
                 codes[name] = _drawn(bounds, facet, name, weights[i, name], entry, stream)
     return codes
 
 
-def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
-    """The entry of every row of a facet, rows by groups and within them at random; as many rows as
-    are a person's.
+def _shuffled(view: View, facet: Facet, entries: Ints, stream: Stream) -> Ints:
+    """The entry of every row of some entries, rows by groups and within them at random; as many
+    rows as are a person's.
     """
-    entry = np.repeat(np.arange(len(facet.count)), facet.count)
+    entry = np.repeat(entries, facet.count[entries])
     order = stream.permutation(len(entry)) if len(entry) else entry
     entry = entry[order][in_order(facet.group[entry[order]])]
     of = facet.group[entry]

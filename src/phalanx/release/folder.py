@@ -400,8 +400,7 @@ def _check_parts_fit(path: Path, manifest: Manifest) -> None:
     if needed > (room := memory_left()):
         raise MachineError(
             f"{path} takes about {needed / 1e9:.1f} GB of memory as a whole, and {room / 1e9:.1f} GB"
-            " are left; 'phalanx estimate', and 'phalanx verify' without an original, read it part by"
-            " part."
+            " are left; 'phalanx estimate', 'draw', 'measure' and 'verify' read it part by part."
         )
 
 

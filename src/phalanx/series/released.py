@@ -15,6 +15,7 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.sources.frames import check_index, like
 from phalanx.errors import PhalanxError, ReleaseError, path_of, place_of
 from phalanx.guarantees.base import Verdict
+from phalanx.progress import Progress, silent
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import Form
@@ -291,7 +292,12 @@ class Release(folder.Release):
         return [self._as_it_came(table) for table in tables]
 
     def measure(
-        self, original: Any, *, held_out: Any = None, seed: int | None = None
+        self,
+        original: Any,
+        *,
+        held_out: Any = None,
+        seed: int | None = None,
+        progress: Progress = silent,
     ) -> "Measured":
         """What was lost: figures of the release and of tables drawn from it beside the original,
         each next to a sample of the same size.
@@ -309,6 +315,9 @@ class Release(folder.Release):
             learned from the release is tried.
         seed : int, optional
             Draw the same tables again.
+        progress : Progress, optional
+            Called with what is looked at (``original``, ``drawn tables`` or ``counts``), how many
+            rows or counts of it were, and of how many.
 
         Returns
         -------
@@ -321,14 +330,16 @@ class Release(folder.Release):
             Where a table lacks a published column, or there is no row.
         """
         from phalanx.data.sources.source import read_source
+        from phalanx.engines.fetched import read_or_batches
         from phalanx.utility import measure
 
+        attributes = self.manifest.attributes
         for given in (original, held_out):
-            check_index(given, [a.name for a in self.form.attributes], ReleaseError)
-        texts = [a.name for a in self.form.attributes if a.type == "categorical"]
-        table = read_source(original, drop=None, text=texts)
+            check_index(given, [a.name for a in attributes], ReleaseError)
+        texts = [a.name for a in attributes if a.type == "categorical"]
+        table = read_or_batches(original, texts, in_parts=bool(self.manifest.parts))
         other = None if held_out is None else read_source(held_out, drop=None, text=texts)
-        return measure(self, table, held_out=other, seed=seed)
+        return measure(self, table, held_out=other, seed=seed, progress=progress)
 
     def save(self, path: str | Path) -> "Release":
         """Write the checked files into a new folder, whole or not at all.

@@ -5,7 +5,8 @@ other people rightly.
 
 import numpy as np
 
-from phalanx.utility.losses import Bins, Coded
+from phalanx.utility.bins import Bins, Coded
+from phalanx.utility.losses import counted
 
 
 def accuracy(training: Coded, others: Coded, target: str, bins: Bins) -> float:
@@ -13,16 +14,14 @@ def accuracy(training: Coded, others: Coded, target: str, bins: Bins) -> float:
     are smoothed by one (Laplace).
     """
     size = bins.size(target)
-    labels = training[target]
-    prior = np.bincount(labels, minlength=size) + 1.0
+    values, times = counted(training, [target], [size])
+    prior = np.ones(size)
+    prior[values] += times
     score = np.tile(np.log(prior), (len(others[target]), 1))
     for name in training:
         if name != target:
-            counts = (
-                np.bincount(
-                    labels * bins.size(name) + training[name], minlength=size * bins.size(name)
-                ).reshape(size, -1)
-                + 1.0
-            )
+            cells, times = counted(training, [target, name], [size, bins.size(name)])
+            counts = np.ones((size, bins.size(name)))
+            counts.reshape(-1)[cells] += times
             score += np.log(counts / counts.sum(axis=1, keepdims=True)).T[others[name]]
     return float((score.argmax(axis=1) == others[target]).mean())

@@ -6,20 +6,20 @@ go together, and whether the two can be told apart.
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
-import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints, different, places_among
-from phalanx.data.correlation import contingency
+from phalanx.arrays import Bools, Floats, Ints, different
+from phalanx.data.correlation import contingency_of
+from phalanx.utility.bins import Bins, Coded
 
-Coded = Mapping[str, Ints]
-"""By attribute the bin of every row, shape (n,)."""
-
-_BINS: Final = 10
+_AT_ONCE: Final = 1 << 20
+"""So many rows are counted at a time, at least."""
+_DENSE: Final = 4
+"""Of so many combinations for each row there is a table, as it is faster than sorting."""
+_MOST_DENSE: Final = 1 << 24
 _MOST_TRIPLES: Final = 60
 _MOST_PAIRS: Final = 10_000
 """Those of 141 attributes; of more attributes, some are looked at."""
@@ -37,59 +37,6 @@ _NOISE: Final = 1e-12
 _RIDGE: Final = 1e-3
 _MOST_VALUES: Final = 1000
 """Rows are told apart by so many values: a regression takes the cube of their number."""
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Bins of every attribute, made of the original alone: tenths of numbers and days with many
-    values, other values one by one, missing ones by themselves.
-    """
-
-    edges: Mapping[str, Floats]
-    values: Mapping[str, pl.Series]
-
-    @classmethod
-    def of(cls, original: pl.DataFrame) -> "Bins":
-        """The bins that fit an original table."""
-        edges, values = {}, {}
-        for column in original.get_columns():
-            present = column.drop_nulls()
-            if (
-                column.dtype.is_numeric() or column.dtype.is_temporal()
-            ) and present.n_unique() > 2 * _BINS:
-                numbers = present.to_physical().cast(pl.Float64).to_numpy()
-                edges[column.name] = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
-            else:
-                values[column.name] = present.cast(pl.String).unique().sort()
-        return cls(edges, values)
-
-    def code(self, table: pl.DataFrame) -> dict[str, Ints]:
-        """The bin of every value, 0 for a missing one, and a last bin for values that the original
-        has not.
-        """
-        codes: dict[str, Ints] = {}
-        for name, edges in self.edges.items():
-            numbers = table[name].to_physical().cast(pl.Float64)
-            place = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left") + 1
-            codes[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
-        for name, values in self.values.items():
-            texts = _texts(table[name], values)
-            codes[name] = np.where(texts.is_null().to_numpy(), 0, places_among(texts, values) + 1)
-        return {name: codes[name] for name in table.columns if name in codes}
-
-    def size(self, name: str) -> int:
-        """How many bins an attribute has."""
-        return len(self.edges[name]) + 2 if name in self.edges else len(self.values[name]) + 2
-
-
-def _texts(column: pl.Series, values: pl.Series) -> pl.Series:
-    """Values as the original's texts; whole numbers that became floats on the way are whole
-    again, also beyond 64 bits, which a decimal may hold.
-    """
-    if column.dtype.is_float() and values.str.contains(r"^-?\d+$").all():
-        whole = column.round().cast(pl.Int128, strict=False).cast(pl.String)
-        return whole.fill_null(column.cast(pl.String))
-    return column.cast(pl.String)
 
 
 def total_variation(one: Coded, other: Coded, bins: Bins, k: int) -> float | None:
@@ -133,33 +80,75 @@ def _set(names: Sequence[str], k: int, place: int) -> tuple[str, ...]:
 
 
 def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> float:
-    keys = []
-    for table in (one, other):
-        key = np.zeros(len(table[names[0]]), dtype=np.int64)
-        for name in names:
-            key = key * bins.size(name) + table[name]
-        keys.append(key)
-    cells, at = different(np.concatenate(keys))
-    first, second = at[: len(keys[0])], at[len(keys[0]) :]
-    shares = [
-        np.bincount(part, minlength=len(cells)) / max(len(part), 1) for part in (first, second)
-    ]
+    sizes = [bins.size(name) for name in names]
+    (first, of_first), (second, of_second) = (counted(t, names, sizes) for t in (one, other))
+    cells, at = different(np.concatenate([first, second]))
+    shares = np.zeros((2, len(cells)))
+    shares[0, at[: len(first)]] = of_first / max(int(of_first.sum()), 1)
+    shares[1, at[len(first) :]] = of_second / max(int(of_second.sum()), 1)
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def counted(table: Coded, names: Sequence[str], sizes: Sequence[int]) -> tuple[Ints, Ints]:
+    """The combinations of values that rows have, ascending as numbers whose digits are the values,
+    and how many rows have each, shape (c,); some rows at a time, as a table of all is large.
+
+    >>> bits = {"a": np.array([1, 0, 1]), "b": np.array([1, 0, 1])}
+    >>> counted(bits, ["a", "b"], [2, 2])
+    (array([0, 3]), array([1, 2]))
+    """
+    n, all_there_are = len(table[names[0]]), math.prod(sizes)
+    if all_there_are <= min(_DENSE * n, _MOST_DENSE):
+        times = np.zeros(all_there_are, dtype=np.int64)
+        for rows in _blocks(n, all_there_are):
+            times += np.bincount(_keys(table, names, sizes, rows), minlength=all_there_are)
+        cells = np.flatnonzero(times)
+        return cells, times[cells]
+    cells = times = np.zeros(0, dtype=np.int64)
+    for rows in _blocks(n, n // 8):
+        cells, at = different(np.concatenate([cells, _keys(table, names, sizes, rows)]))
+        weight = np.ones(len(at))
+        weight[: len(times)] = times
+        times = np.bincount(at, weight, minlength=len(cells)).astype(np.int64)
+    return cells, times
+
+
+def _blocks(n: int, least: int) -> Iterator[slice]:
+    """Rows one after the other, ``least`` or more at a time."""
+    step = max(_AT_ONCE, least)
+    return (slice(first, first + step) for first in range(0, n, step))
+
+
+def _keys(table: Coded, names: Sequence[str], sizes: Sequence[int], rows: slice) -> Ints:
+    """The combination of values of each of some rows as one number, shape (b,)."""
+    key = table[names[0]][rows].astype(np.int64)
+    for name, size in zip(names[1:], sizes[1:], strict=True):
+        key *= size
+        key += table[name][rows]
+    return key
 
 
 def phi2(table: Coded) -> Floats:
     """Mean-square contingency of :func:`pairs` of attributes, from 0 (nothing) to 1 (one says the
     other), shape (pairs,).
     """
-    coded = {
-        name: (code := different(codes)[1], np.bincount(code)) for name, codes in table.items()
-    }
-    return np.array(
-        [
-            contingency(a, b, of_a, of_b)
-            for (a, of_a), (b, of_b) in ((coded[a], coded[b]) for a, b in pairs(list(table)))
-        ]
-    )
+    sizes = {name: int(codes.max(initial=0)) + 1 for name, codes in table.items()}
+    alone = {}
+    for name, size in sizes.items():
+        values, times = counted(table, [name], [size])
+        alone[name] = np.zeros(size, dtype=np.int64)
+        alone[name][values] = times
+    there_are = {name: int(np.count_nonzero(times)) for name, times in alone.items()}
+    figures = []
+    for a, b in pairs(list(table)):
+        fewer = min(there_are[a], there_are[b])
+        if fewer < 2:
+            figures.append(0.0)
+            continue
+        cells, times = counted(table, [a, b], [sizes[a], sizes[b]])
+        of_a, of_b = alone[a][cells // sizes[b]], alone[b][cells % sizes[b]]
+        figures.append(contingency_of(times, of_a, of_b, fewer))
+    return np.array(figures)
 
 
 def propensity(one: Coded, other: Coded) -> float:

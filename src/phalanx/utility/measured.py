@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a release beside its original, each with what a sample of the same size has."""
+"""The figures of a release beside its original, each with what a sample of the same size has.
+
+Neither table need be in memory: the original is read some rows at a time, twice, and tables are
+drawn so; what stays of each row is its bins, a byte or two for each attribute.
+"""
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Floats
+from phalanx.arrays import Integers
 from phalanx.data.column import kind_of, plain_float, typed
 from phalanx.data.schema import Type
+from phalanx.data.sources.batches import Batches
 from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
 from phalanx.estimators.bounds import Bounds
@@ -19,14 +24,25 @@ from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import drawing
 from phalanx.estimators.view import View
 from phalanx.exact import whole
-from phalanx.randomness import Randomness
+from phalanx.progress import Progress, check_progress, silent, told_of_rows
+from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
+from phalanx.utility.bins import Bins, Coded, Seen
 from phalanx.utility.learning import accuracy
-from phalanx.utility.losses import Bins, Coded, phi2, propensity, total_variation
-from phalanx.utility.workloads import Rows, errors, workload
+from phalanx.utility.losses import phi2, propensity, total_variation
+from phalanx.utility.workloads import Rows, workload
 
 _DRAWS: Final = 3
 _QUERIES: Final = 100
+_AT_ONCE: Final = 1 << 20
+"""So many rows of a table in memory are looked at at a time."""
+_OFTEN: Final = 1_000
+"""Where a row of a large table is in a sample so many times on average, it may be in it more often
+than a small number says."""
+_COMPARED: Final = 1_000_000
+"""Of so many rows of each table, at most, it is asked which table they are of."""
+ORIGINAL, DRAWN, COUNTS = "original", "drawn tables", "counts"
+"""What is looked at: rows of the original, twice; rows that are drawn; counts that are answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,64 +130,116 @@ def _text(figure: float | None) -> str:
 
 def measure(
     release: Release,
-    original: pl.DataFrame,
+    original: pl.DataFrame | Batches,
     *,
     held_out: pl.DataFrame | None = None,
     seed: int | None = None,
+    progress: Progress = silent,
 ) -> Measured:
     """The figures of a release; see ``phalanx.Release.measure``. Tables hold the published
     attributes, and perhaps others.
     """
+    check_progress(progress)
     view = view_of(release)
     kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
-    names = list(kinds)
-    table = _chosen(original, kinds, "original")
+    table = _Table(original, kinds, progress)
+    others = None if held_out is None else _chosen(held_out, kinds, "held-out table")
     seed = None if seed is None else whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = int(view.real.sum())
-    if not rows or not table.height:
+    if not rows or not table.rows:
         raise ReleaseError(
             "the release or its original has no row, and nothing can be measured; give the table"
             " that was published."
         )
-    sample = table[pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)]
-    sets = len(names) < len(view.attributes)
-    drawn: Iterable[pl.DataFrame] = ()
-    if not sets:
-        tables = drawing(release, _DRAWS, seed=None if seed is None else seed + 1)
-        drawn = (each.select(names) for each in tables)  # one at a time, as each is as large
-    if held_out is not None:
-        drawn = list(drawn)
+    sets = len(kinds) < len(view.attributes)
     notes = ["sets of values are not measured, and nothing is drawn"] if sets else []
-    figures = [*_of_form(release, view), *_of_tables(table, drawn, sample)]
-    figures.append(_of_queries(release, view, table, sample, rng))
-    target = release.form.sensitive
-    if target is None or target not in names or sets:
+    if max(rows, table.rows) > _COMPARED:
+        notes.append(f"propensity is that of {_COMPARED:,} rows of each table, chosen at random")
+    target = next((a.name for a in view.attributes if a.role == "sensitive"), None)
+    if target is None or target not in kinds or sets:
         notes.append("no learning: there is no sensitive attribute of single values")
-    elif held_out is None:
+        others = None
+    elif others is None:
         notes.append(
             "no learning: it is measured on rows that the release was not made of, which --held-out"
             " (held_out) gives"
         )
-    else:
-        figures.append(
-            _of_learning(
-                table, list(drawn), sample, _chosen(held_out, kinds, "held-out table"), target
-            )
+
+    seen = Seen(table.pieces(), table.rows)
+    counts = _Counts(view, seen.some, _times(table.rows, rows, rng.stream("sample")), rng)
+    bins = seen.bins()
+    codes = bins.code_all(counts.through(table.pieces()))
+    beside = _Beside(bins, codes, others, target, rng.stream("compared"))
+    of_sample = beside.figures(_repeated(codes, counts.times))
+    of_drawn = []
+    if not sets:
+        telling = told_of_rows(DRAWN, _DRAWS * rows, progress)
+        for pieces in drawing(release, _DRAWS, seed=None if seed is None else seed + 1):
+            drawn = (piece.select([*kinds]) for piece in telling(pieces))
+            of_drawn.append(beside.figures(bins.code_all(drawn)))
+    of_tables = _of_tables(of_drawn, of_sample)
+    figures = [*_of_form(view), *of_tables, counts.figure(release, progress)]
+    figures.sort(key=lambda figure: figure.name == LEARNING)  # the last one, where there is one
+    return Measured(figures=tuple(figures), rows=rows, original=table.rows, notes=tuple(notes))
+
+
+class _Table:
+    """The original, some rows at a time, as often as is asked: the published columns alone."""
+
+    def __init__(
+        self, table: pl.DataFrame | Batches, kinds: Mapping[str, Type], progress: Progress
+    ) -> None:
+        self._table, self._kinds = table, kinds
+        names = table.columns if isinstance(table, pl.DataFrame) else table.names
+        _check_columns(names, kinds, "original")
+        self.rows = table.height if isinstance(table, pl.DataFrame) else table.rows
+        self._telling = told_of_rows(ORIGINAL, 2 * self.rows, progress)
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Its rows in their order."""
+        frames = (
+            self._table.iter_slices(_AT_ONCE)
+            if isinstance(self._table, pl.DataFrame)
+            else self._table.each([*self._kinds])
         )
-    return Measured(figures=tuple(figures), rows=rows, original=table.height, notes=tuple(notes))
+        return (_chosen(frame, self._kinds, "original") for frame in self._telling(frames))
+
+
+def _check_columns(names: Sequence[str], kinds: Mapping[str, Type], called: str) -> None:
+    if missing := [name for name in kinds if name not in names]:
+        raise ReleaseError(
+            f"the {called} has no column {missing[0]!r}, which is published; give the table that"
+            " the release was made of."
+        )
 
 
 def _chosen(table: pl.DataFrame, kinds: Mapping[str, Type], called: str) -> pl.DataFrame:
     """The published columns, their values as a release has them: numbers and days that are of
     another type are made such, and of decimals and short floats what is published.
     """
-    if missing := [name for name in kinds if name not in table.columns]:
-        raise ReleaseError(
-            f"the {called} has no column {missing[0]!r}, which is published; give the table that"
-            " the release was made of."
-        )
+    _check_columns(table.columns, kinds, called)
     return table.select(_published(table[name], kind) for name, kind in kinds.items())
+
+
+def _times(height: int, rows: int, stream: Stream) -> Integers:
+    """How often each row of a table of ``height`` rows is in a sample of ``rows``, drawn with
+    replacement, shape (height,).
+    """
+    often = height <= _AT_ONCE or rows >= _OFTEN * height
+    times: Integers = np.zeros(height, dtype=np.int64 if often else np.uint16)
+    for first in range(0, rows, _AT_ONCE):
+        np.add.at(times, stream.integers(height, min(_AT_ONCE, rows - first)), 1)
+    return times
+
+
+def _repeated(codes: Coded, times: Integers) -> Coded:
+    """Each row so many times."""
+    blocks = [slice(at, at + _AT_ONCE) for at in range(0, len(times), _AT_ONCE)]
+    return {
+        name: np.concatenate([np.repeat(code[block], times[block]) for block in blocks])
+        for name, code in codes.items()
+    }
 
 
 def _published(values: pl.Series, kind: Type) -> pl.Series:
@@ -182,10 +250,10 @@ def _published(values: pl.Series, kind: Type) -> pl.Series:
     return typed(values, kind)
 
 
-def _of_form(release: Release, view: View) -> list[Figure]:
+def _of_form(view: View) -> list[Figure]:
     """Figures of the published form alone: how wide intervals are, and how many rows look alike."""
     meaning = "mean width of intervals, as a share of all values of the attribute (NCP)"
-    names = [a.name for a in release.form.attribute("quasi")]
+    names = [a.name for a in view.attributes if a.role == "quasi"]
     bounds = Bounds(view, {name: view.regions(name, All()) for name in names})
     widths = (
         None
@@ -228,76 +296,130 @@ def _width(view: View, bounds: Bounds, name: str) -> float:
     return float((width * box.sums(facet.count)).sum() / facet.count.sum())
 
 
+LEARNING: Final = "learning"
 _OF_TABLES: Final = {
-    name: f"share of rows to be moved so that shares {what} are the original's (total variation)"
-    for name, what in (
-        ("marginals", "of single values"),
-        ("pairs", "of pairs of values"),
-        ("triples", "of combinations of three values"),
-    )
-} | {
+    **{
+        name: f"share of rows to be moved so that shares {what} are the original's (total variation)"
+        for name, what in (
+            ("marginals", "of single values"),
+            ("pairs", "of pairs of values"),
+            ("triples", "of combinations of three values"),
+        )
+    },
     "phi2": "difference of how strongly pairs of attributes go together, from 0 to 1",
     "propensity": (
         "how well drawn rows are told from the original's by single values, from 0 to 1/4"
         " (propensity MSE)"
     ),
+    LEARNING: (
+        "share of held-out rows whose sensitive value naive Bayes names, trained on a drawn table"
+    ),
 }
 """What the figures of drawn tables mean, by their names."""
 
 
+class _Beside:
+    """The original's bins, that those of other tables are laid beside."""
+
+    def __init__(
+        self,
+        bins: Bins,
+        codes: Coded,
+        held_out: pl.DataFrame | None,
+        target: str | None,
+        stream: Stream,
+    ) -> None:
+        self._bins, self._codes, self._target, self._stream = bins, codes, target, stream
+        self._together = phi2(codes)
+        self._compared = self._some(codes)
+        self._held_out = None if held_out is None else bins.code(held_out)
+
+    def figures(self, others: Coded) -> Mapping[str, float | None]:
+        """The figures of one table, each by its name; None where there is none."""
+        codes, bins = self._codes, self._bins
+        moved = [total_variation(codes, others, bins, k) for k in (1, 2, 3)]
+        apart = np.abs(phi2(others) - self._together).mean() if len(self._together) else None
+        told_apart = propensity(self._compared, self._some(others))
+        learned = (
+            None
+            if self._held_out is None or self._target is None
+            else accuracy(others, self._held_out, self._target, bins)
+        )
+        return dict(zip(_OF_TABLES, [*moved, apart, told_apart, learned], strict=True))
+
+    def _some(self, codes: Coded) -> Coded:
+        """All rows, or as many of them as are compared, by chance."""
+        n = len(next(iter(codes.values())))
+        if n <= _COMPARED:
+            return codes
+        rows = np.sort(self._stream.integers(n, _COMPARED))
+        return {name: code[rows] for name, code in codes.items()}
+
+
 def _of_tables(
-    table: pl.DataFrame, drawn: Iterable[pl.DataFrame], sample: pl.DataFrame
+    of_drawn: Sequence[Mapping[str, float | None]], of_sample: Mapping[str, float | None]
 ) -> list[Figure]:
-    """Figures of drawn tables, on average over them."""
-    bins = Bins.of(table)
-    codes = bins.code(table)
-    together = phi2(codes)
-    of_drawn = [_beside(codes, bins.code(each), bins, together) for each in drawn]
-    of_sample = _beside(codes, bins.code(sample), bins, together)
+    """Figures of drawn tables, on average over them, and of the sample."""
     figures = []
     for name, meaning in _OF_TABLES.items():
         values = [one for each in of_drawn if (one := each[name]) is not None]
-        release = float(np.mean(values)) if values else None
-        if name != "phi2" or len(together):
+        sample = of_sample[name]
+        if sample is not None or name not in ("phi2", LEARNING):
+            release = float(np.mean(values)) if values else None
+            better = "higher" if name == LEARNING else "lower"
             figures.append(
-                Figure(name=name, release=release, sample=of_sample[name], meaning=meaning)
+                Figure(name=name, release=release, sample=sample, meaning=meaning, better=better)
             )
     return figures
 
 
-def _beside(
-    codes: Coded, others: Coded, bins: Bins, together: Floats
-) -> Mapping[str, float | None]:
-    """The figures of one table beside the original, each by its name; ``together``: the original's
-    phi^2.
+class _Counts:
+    """Random counts: what is true of the original, which comes in pieces, and of a sample in which
+    each of its rows is so many ``times``.
     """
-    moved = [total_variation(codes, others, bins, k) for k in (1, 2, 3)]
-    apart = float(np.abs(phi2(others) - together).mean()) if len(together) else None
-    return dict(zip(_OF_TABLES, [*moved, apart, propensity(codes, others)], strict=True))
 
+    def __init__(self, view: View, some: pl.DataFrame, times: Integers, rng: Randomness) -> None:
+        self.times = times
+        self._names: Mapping[str, Any] = {a.name: a for a in view.attributes if a.type != "set"}
+        quasi = [a.name for a in view.attributes if a.role == "quasi"]
+        self._sensitive = next((n for n, a in self._names.items() if a.role == "sensitive"), None)
+        rows = Rows(_plain(some, self._names))
+        asked = workload(rows, quasi, self._sensitive, _QUERIES, rng.stream("workload"))
+        self._queries = [query for query, _ in asked]
+        self._truth = np.zeros(len(asked), dtype=np.int64)
+        self._sampled = np.zeros(len(asked), dtype=np.int64)
 
-def _of_queries(
-    release: Release, view: View, table: pl.DataFrame, sample: pl.DataFrame, rng: Randomness
-) -> Figure:
-    """The median relative error of counts."""
-    names: Mapping[str, Any] = {a.name: a for a in view.attributes if a.type != "set"}
-    quasi = [a.name for a in release.form.attribute("quasi")]
-    sensitive = release.form.sensitive if release.form.sensitive in names else None
-    rows, others = Rows(_plain(table, names)), Rows(_plain(sample, names))
-    queries = workload(rows, quasi, sensitive, _QUERIES, rng.stream("workload"))
-    share = sample.height / table.height
-    lost = errors(queries, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
-    chance = errors(queries, lambda query: int(others.true_of(query.where).sum()) / share)
-    meaning_text = (
-        f"median relative error of {len(queries)} random"
-        f" counts{f' by {sensitive}' if sensitive else ''}"
-    )
-    return Figure(
-        name="workload",
-        release=float(np.median(lost)) if len(lost) else None,
-        sample=float(np.median(chance)) if len(chance) else None,
-        meaning=meaning_text,
-    )
+    def through(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The same pieces, whose rows are counted as they go through."""
+        before = 0
+        for piece in pieces:
+            rows, times = Rows(_plain(piece, self._names)), self.times[before:][: piece.height]
+            before += piece.height
+            for i, query in enumerate(self._queries):
+                true = rows.true_of(query.where)
+                self._truth[i] += np.count_nonzero(true)
+                self._sampled[i] += times[true].sum()
+            yield piece
+
+    def figure(self, release: Release, progress: Progress) -> Figure:
+        """The median relative error of counts."""
+        share = int(self.times.sum()) / len(self.times)
+        answers = []
+        for i, query in enumerate(self._queries):
+            progress(COUNTS, i, len(self._queries))
+            answers.append(answer(release, query, "").figures[0].estimate or 0.0)
+        progress(COUNTS, len(answers), len(answers))
+        lost, chance = (
+            np.abs(each - self._truth) / self._truth
+            for each in (np.array(answers), self._sampled / share)
+        )
+        by = f" by {self._sensitive}" if self._sensitive else ""
+        return Figure(
+            name="workload",
+            release=float(np.median(lost)) if answers else None,
+            sample=float(np.median(chance)) if answers else None,
+            meaning=f"median relative error of {len(answers)} random counts{by}",
+        )
 
 
 def _plain(table: pl.DataFrame, attributes: Mapping[str, Any]) -> pl.DataFrame:
@@ -308,26 +430,3 @@ def _plain(table: pl.DataFrame, attributes: Mapping[str, Any]) -> pl.DataFrame:
         if a.type == "categorical" and not (a.role == "sensitive" and table[n].dtype.is_integer())
     ]
     return table.with_columns(pl.col(texts).cast(pl.String))
-
-
-def _of_learning(
-    table: pl.DataFrame,
-    drawn: Sequence[pl.DataFrame],
-    sample: pl.DataFrame,
-    held_out: pl.DataFrame,
-    target: str,
-) -> Figure:
-    """How often naive Bayes names the sensitive value of rows that the release was not made of."""
-    bins = Bins.of(table)
-    others = bins.code(held_out)
-    accuracy_drawn = float(np.mean([accuracy(bins.code(d), others, target, bins) for d in drawn]))
-    meaning_text = (
-        "share of held-out rows whose sensitive value naive Bayes names, trained on a drawn table"
-    )
-    return Figure(
-        name="learning",
-        release=accuracy_drawn,
-        sample=accuracy(bins.code(sample), others, target, bins),
-        meaning=meaning_text,
-        better="higher",
-    )

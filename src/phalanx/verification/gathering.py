@@ -18,9 +18,9 @@ from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
 from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.frames import check_index
-from phalanx.data.sources.source import is_csv, read_source
-from phalanx.engines.fetched import Lines
-from phalanx.errors import ReleaseError, SchemaError, SourceError, kind_of, path_of
+from phalanx.data.sources.source import read_source
+from phalanx.engines.fetched import some_at_a_time
+from phalanx.errors import ReleaseError, SchemaError, kind_of, path_of
 from phalanx.guarantees.base import Verdict, is_of_each_person
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.hierarchies import hierarchy_of
@@ -170,7 +170,7 @@ def _encoded(
 
 def _batches(release: Release, original: Any) -> Batches | None:
     """The original of a release in parts, where it can be read some rows at a time, and nothing is
-    asked of persons or their weights; a CSV file is laid down once, in a file without a name.
+    asked of persons or their weights.
     """
     attributes = release.manifest.attributes
     if (
@@ -179,11 +179,8 @@ def _batches(release: Release, original: Any) -> Batches | None:
         or any(is_of_each_person(from_parameters(p)) for p in release.manifest.guarantees)
     ):
         return None
-    if not is_csv(original):
-        return Batches.of(original, drop=None)
     texts = [a.name for a in attributes if a.type == "categorical"]
-    lines = Lines(path_of(original, "the original", SourceError), None, text=texts)
-    return lines.lay(Path(gettempdir()))
+    return some_at_a_time(original, texts, Path(gettempdir()))
 
 
 def _combined(
