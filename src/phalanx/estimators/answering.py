@@ -144,7 +144,7 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
     views: list[View] = []
     parts, held = len(release.manifest.parts), 0
     for number in range(parts):
-        views.append(reader(Part.read_part(release.path, release.manifest, number)))
+        views.append(reader(Part.read_part(release.path, release.manifest, number)).shared())
         held += views[-1].size
         # each stands there twice once they are put together
         needed = 2 * held * parts // len(views)

@@ -5,21 +5,29 @@ itself, what the rows of a group hold.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints, different, firsts
+from phalanx.arrays import Bools, Floats, Integers, Ints, different, firsts, places_among
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.regions import Keys, Line, Regions
 from phalanx.release.manifest import PublishedAttribute
 
+_FEW: Final = 4
+"""Where so many entries or more say the same on average, they have one place."""
+_WHOLE: Final = frozenset(
+    {pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.Boolean, pl.Date}
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Ends:
     """What a facet's entries say of one attribute: the values from ``low`` to ``high``, all arrays
-    of shape (e,).
+    of shape (e,); or where many entries say the same, of shape (b,) with ``which`` of these each
+    says.
     """
 
     low: pl.Series
@@ -34,6 +42,8 @@ class Ends:
     """The high end is not in it."""
     exact: bool = False
     """Each entry is one value, hence low is high."""
+    which: Integers | None = None
+    """Shape (e,); None where each entry has a place of its own."""
 
     @classmethod
     def of_values(cls, values: pl.Series, hidden: Bools | None = None) -> "Ends":
@@ -67,18 +77,40 @@ class Ends:
             np.concatenate([getattr(e, name) for e in ends]) for name in ("nothing", "missing")
         )
         below, above = map(np.concatenate, zip(*(e.unbounded for e in ends), strict=True))
-        return cls(low, high, nothing, missing, (below, above), ends[0].half_open, exact)
+        which = None if all(e.which is None for e in ends) else _which_together(ends)
+        sides = below, above
+        return cls(low, high, nothing, missing, sides, ends[0].half_open, exact, which).shared()
+
+    def shared(self) -> "Ends":
+        """The same with one place for all entries that say the same, where these are many."""
+        codes = [_codes(end) for end in ((self.low,) if self.exact else (self.low, self.high))]
+        number = np.zeros(len(self.low), dtype=np.int64)
+        for code in codes:
+            if code is None:
+                return self
+            number = number * (int(code.max(initial=0)) + 1) + code
+        for mark in (self.nothing, self.missing, *self.unbounded):
+            number = 2 * number + mark
+        numbers, place = different(number)
+        if len(numbers) * _FEW > (len(number) if self.which is None else len(self.which)):
+            return self
+        small = place.astype(np.min_scalar_type(len(numbers)))
+        which = small if self.which is None else small[self.which]
+        return replace(replace(self, which=None).taken(firsts(place, len(numbers))), which=which)
 
     @property
     def size(self) -> int:
         """About so many bytes it takes."""
         marks = sum(each.nbytes for each in (self.nothing, self.missing, *self.unbounded))
+        marks += 0 if self.which is None else self.which.nbytes
         return marks + sum(
             int(end.estimated_size()) for end in (self.low, *(() if self.exact else (self.high,)))
         )
 
     def taken(self, entries: Ints) -> "Ends":
         """The same of some entries."""
+        if self.which is not None:
+            return replace(self, which=self.which[entries])
         at = pl.Series(entries, dtype=pl.UInt32)
         low, high = self.low.gather(at), self.high.gather(at)
         sides = self.unbounded[0][entries], self.unbounded[1][entries]
@@ -121,10 +153,44 @@ class Facet:
             facets[0].fake,
         )
 
+    def shared(self) -> "Facet":
+        """The same with one place for all entries that say the same of an attribute."""
+        return replace(self, ends={name: ends.shared() for name, ends in self.ends.items()})
+
     @property
     def size(self) -> int:
         """About so many bytes it takes."""
         return self.group.nbytes + self.count.nbytes + sum(e.size for e in self.ends.values())
+
+
+def _codes(values: pl.Series) -> Ints | None:
+    """Which of the different values each is, from 1 on, and 0 for a missing one; None for types of
+    which this is not known.
+    """
+    if values.dtype == pl.String:
+        once = values.drop_nulls().unique()
+        code = places_among(values, once)
+    elif values.dtype.is_float():
+        code = different(values.cast(pl.Float64).fill_null(0).to_numpy().view(np.int64))[1]
+    elif values.dtype in _WHOLE:
+        code = different(values.to_physical().cast(pl.Int64).fill_null(0).to_numpy())[1]
+    else:
+        return None
+    return np.where(values.is_null().to_numpy(), 0, code + 1)
+
+
+def _which_together(ends: Sequence[Ends]) -> Integers:
+    """Which place each entry has behind those of the parts before."""
+    each = [np.arange(len(e.low)) if e.which is None else e.which for e in ends]
+    places, entries = np.cumsum(
+        [[len(e.low), len(w)] for e, w in zip(ends, each, strict=True)], 0
+    ).T
+    together = np.empty(entries[-1], dtype=np.min_scalar_type(int(places[-1])))
+    for e, which, place, entry in zip(ends, each, places, entries, strict=True):
+        here = together[entry - len(which) : entry]
+        here[:] = which  # of the same type or a smaller one, or of whole numbers that it holds
+        here += here.dtype.type(place - len(e.low))
+    return together
 
 
 def _one_after_the_other(parts: Sequence[pl.Series]) -> pl.Series:
@@ -166,7 +232,7 @@ class View:
     """How many persons of a population rows stand for; None where that is not published."""
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
-    _different: dict[tuple[int, str], tuple[Ints, Ints]] = field(default_factory=dict)
+    _different: dict[tuple[int, str], tuple[Ints, Integers]] = field(default_factory=dict)
 
     @classmethod
     def together(cls, parts: Sequence["View"]) -> "View":
@@ -193,6 +259,15 @@ class View:
             _keys={},
             _different={},
         )
+
+    def shared(self) -> "View":
+        """The same with one place for all entries that say the same of an attribute, which takes
+        less memory; nothing of it was looked at yet.
+        """
+        facets, shown = (
+            tuple(facet.shared() for facet in each) for each in (self.facets, self.shown)
+        )
+        return replace(self, facets=facets, shown=shown)
 
     @property
     def size(self) -> int:
@@ -254,21 +329,25 @@ class View:
             self._keys[id(ends)] = Keys.of(self.line(name), ends)
         return self._keys[id(ends)]
 
-    def different(self, facet: Facet, name: str) -> tuple[Ints, Ints]:
+    def different(self, facet: Facet, name: str) -> tuple[Ints, Integers]:
         """One of the entries of a facet that say the same of an attribute, shape (b,), and which of
         these b each entry says, shape (e,); looked at once.
         """
         at = id(facet), name
         if at not in self._different:
             ends = facet.ends[name]
-            number = np.zeros(len(facet.count), dtype=np.int64)
+            number = np.zeros(len(ends.low), dtype=np.int64)
             for keys in (self.keys(name, end) for end in (ends.low, ends.high)):
                 number = number * max(1, len(keys.different)) + keys.which
-            tight = () if facet.tight is None else (facet.tight,)
-            for mark in (ends.nothing, ends.missing, *ends.unbounded, *tight):
+            for mark in (ends.nothing, ends.missing, *ends.unbounded):
                 number = 2 * number + mark
+            if ends.which is not None:
+                number = different(number)[1][ends.which]
+            if facet.tight is not None:
+                number = 2 * number + facet.tight
             numbers, which = different(number)
-            self._different[at] = firsts(which, len(numbers)), which
+            small = which.astype(np.min_scalar_type(len(numbers)))
+            self._different[at] = firsts(which, len(numbers)), small
         return self._different[at]
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
@@ -295,7 +374,7 @@ class Box:
     """Whether one row holds the first region and another one the last, shape (b,); the first is the
     missing value's where the entry holds it.
     """
-    which: Ints
+    which: Integers
     """Shape (e,)."""
 
     @classmethod
@@ -303,10 +382,11 @@ class Box:
         """The entries' ends as regions."""
         ends = facet.ends[name]
         one, which = view.different(facet, name)
-        nothing, missing = ends.nothing[one], ends.missing[one]
-        low, high = (regions.at(view.keys(name, end), one) for end in (ends.low, ends.high))
-        low = np.where(ends.unbounded[0][one], 0, low)
-        high = np.where(ends.unbounded[1][one], regions.missing - 1, high - ends.half_open)
+        at = one if ends.which is None else ends.which[one].astype(np.int64)
+        nothing, missing = ends.nothing[at], ends.missing[at]
+        low, high = (regions.at(view.keys(name, end), at) for end in (ends.low, ends.high))
+        low = np.where(ends.unbounded[0][at], 0, low)
+        high = np.where(ends.unbounded[1][at], regions.missing - 1, high - ends.half_open)
         low, high = np.where(nothing, 1, low), np.where(nothing, 0, high)
         tight = np.zeros(len(low), dtype=bool) if facet.tight is None else facet.tight[one]
         return cls(low, high, missing, tight & ~nothing & ((low != high) | missing), which)
@@ -319,7 +399,9 @@ class Box:
             np.concatenate([getattr(box, part) for box in boxes])
             for part in ("low", "high", "missing", "tight")
         )
-        which = np.concatenate([box.which + n for box, n in zip(boxes, before, strict=False)])
+        which = np.concatenate(
+            [box.which.astype(np.int64) + n for box, n in zip(boxes, before, strict=False)]
+        )
         return cls(low, high, missing, tight, which)
 
     def sums(self, of_entries: Ints | Floats | Bools) -> Floats:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from phalanx.arrays import Integers
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PhalanxError
 from phalanx.estimators.answering import answer, view_of
@@ -20,7 +21,8 @@ from phalanx.estimators.view import View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 from phalanx.release.kinds import form_class
-from phalanx.utility.losses import Bins, Coded, pairs, phi2
+from phalanx.utility.bins import Bins, Coded
+from phalanx.utility.losses import pairs, phi2
 from phalanx.utility.workloads import Rows, errors, workload
 
 MOST_ROWS: Final = 50_000
@@ -209,9 +211,10 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
     ends, line = facet.ends[name], view.line(name)
     if ends.exact or view.form != "generalized":
         return None
-    has_ends = ~(ends.low.is_null() | ends.high.is_null()).to_numpy()
-    times = facet.count[has_ends]
-    low, high = (np.repeat(line.keys(end)[has_ends], times) for end in (ends.low, ends.high))
+    place: Integers = np.arange(len(facet.count)) if ends.which is None else ends.which
+    has_ends = ~(ends.low.is_null() | ends.high.is_null()).to_numpy()[place]
+    place, times = place[has_ends], facet.count[has_ends]
+    low, high = (np.repeat(line.keys(end)[place], times) for end in (ends.low, ends.high))
     at = (stream.words(len(low)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if line.kind == "number":
         return pl.Series(low + at * (high - low))

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A view in which all entries that say the same share a place says what each by itself said."""
+
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from estimators.test_regions import ENTRY, ends_of, regions_of
+from phalanx.estimators import view as views
+from phalanx.estimators.answering import _views, estimate, view_of
+from phalanx.estimators.conditions import All
+from phalanx.estimators.draws import draw
+from phalanx.estimators.view import Box, Ends, View
+from support.estimator_cases import METHODS, people, published
+
+QUERIES = [
+    "count(*)",
+    "count(*) where age >= 40 and sex = 'f'",
+    "count(*) where job = 'office' or pay < 2",
+    "sum(pay) where ill = 'gout' or age is null",
+    "avg(age) where since >= '2004-01-01'",
+    "count(*) group by ill",
+]
+
+
+@pytest.fixture
+def all_shared(monkeypatch):
+    """Places are shared however few entries say the same."""
+    monkeypatch.setattr(views, "_FEW", 0)
+
+
+@pytest.mark.usefixtures("all_shared")
+@pytest.mark.parametrize("name", METHODS)
+def test_answers_and_tables_are_the_same(tmp_path, name: str) -> None:
+    """To the last digit, of every form; and so are those of the view in two parts."""
+    release = published(METHODS[name], people(), tmp_path)
+    if name == "safe-sampling":
+        queries = QUERIES[:2]
+    else:
+        queries = QUERIES
+    whole = view_of(release)
+    expected = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
+    shared = whole.shared()
+    assert any(e.which is not None for f in shared.facets for e in f.ends.values())
+    for view in (shared, View.together([some.shared() for some in halves(whole)])):
+        _views[release] = view
+        found = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
+        assert found[0] == expected[0]
+        assert found[1][0].equals(expected[1][0])
+
+
+def halves(view: View) -> list[View]:
+    """The groups of a view as two views."""
+    middle = len(view.rows) // 2
+    made = []
+    for some in (np.arange(middle), np.arange(middle, len(view.rows))):
+        facets, shown = (
+            tuple(
+                replace(
+                    facet,
+                    group=facet.group[at] - some[:1].sum(),
+                    count=facet.count[at],
+                    ends={name: ends.taken(at) for name, ends in facet.ends.items()},
+                    tight=None if facet.tight is None else facet.tight[at],
+                )
+                for facet in each
+                for at in [np.flatnonzero(np.isin(facet.group, some))]
+            )
+            for each in (view.facets, view.shown)
+        )
+        made.append(
+            replace(
+                view,
+                rows=view.rows[some],
+                counterfeits=view.counterfeits[some],
+                facets=facets,
+                shown=shown,
+                _lines={},
+                _keys={},
+                _different={},
+            )
+        )
+    return made
+
+
+@given(st.lists(ENTRY, min_size=1, max_size=12), st.integers(0, 12))
+@example([(1, 2, missing, tight) for missing in (False, True) for tight in (False, True)], 2)
+@example([(1, 2, False, False), (None, 2, False, False), (1, None, False, False)], 1)
+def test_entries_that_differ_in_anything_share_no_place(entries, first: int) -> None:
+    """Each is in the box that it would be in by itself; of two parts, too, one of which may be
+    empty.
+    """
+    facet, view = ends_of(entries)
+    expected = regions_of(Box.of(view, facet, "price", view.regions("price", All(()))))
+    few, views._FEW = views._FEW, 0
+    try:
+        ends = facet.ends["price"]
+        at = np.arange(len(entries))
+        parts = [ends.taken(some).shared() for some in (at[:first], at[first:])]
+        for made in (ends.shared(), Ends.together(parts)):
+            assert made.which is not None
+            assert len(made.low) <= len(entries)
+            again = replace(facet, ends={"price": made})
+            view = replace(view, facets=(again,), _lines={}, _keys={}, _different={})
+            found = regions_of(Box.of(view, again, "price", view.regions("price", All(()))))
+            assert found == expected
+    finally:
+        views._FEW = few
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["b", "a", None, "b", ""],
+        [3, -(2**62), None, 3, 0],
+        [2.5, -0.0, None, 2.5, 0.0],
+        [True, None, False],
+        [date(2020, 1, 1), None, date(1960, 5, 1)],
+        [None, None],
+    ],
+    ids=["text", "whole", "number", "flag", "day", "none"],
+)
+@pytest.mark.usefixtures("all_shared")
+def test_values_of_every_type_are_shared(values) -> None:
+    """Each entry has its value, or none."""
+    column = pl.Series("x", values * 50)
+    dtype = pl.Int64 if column.dtype == pl.Null else column.dtype
+    shared = Ends.of_values(column.cast(dtype)).shared()
+    assert shared.which is not None
+    assert len(shared.low) <= len(values)
+    assert shared.low[shared.which.astype(np.int64).tolist()].to_list() == values * 50
+    assert shared.missing[shared.which].tolist() == [value is None for value in values * 50]
+    assert shared.which.dtype == np.uint8
+
+
+@pytest.mark.usefixtures("all_shared")
+@pytest.mark.parametrize("values", [[Decimal("1.5")], [datetime(2020, 1, 1)]], ids=str)  # noqa: DTZ001
+def test_values_of_other_types_are_left(values) -> None:
+    """Which kept columns may have."""
+    ends = Ends.of_values(pl.Series("x", values * 9))
+    assert ends.shared() is ends
+
+
+def test_values_that_mostly_differ_are_left() -> None:
+    """As places would take more room than they save."""
+    ends = Ends.of_values(pl.Series("x", [i // 3 for i in range(99)]))
+    assert ends.shared() is ends
+    assert Ends.of_values(pl.Series("x", [i // 4 for i in range(96)])).shared().which is not None
+
+
+@pytest.mark.usefixtures("all_shared")
+def test_hidden_values_are_not_missing_ones() -> None:
+    """A missing value that may be any has a place of its own."""
+    values = pl.Series("x", [None, None, 1, 1], dtype=pl.Int64)
+    shared = Ends.of_values(values, np.array([True, False, False, False])).shared()
+    assert shared.which is not None
+    assert len(shared.low) == 3
+    assert shared.nothing[shared.which].tolist() == [False, True, False, False]
+    assert shared.unbounded[0][shared.which].tolist() == [True, False, False, False]
