@@ -63,9 +63,10 @@ class Bounds:
         real = self.view.real
         for facet in self.view.facets:
             if within(condition, facet):
-                low, high = (
-                    self._by_group(facet, entries) for entries in self.entries(facet, condition)
-                )
+                at_least, at_most = self.entries(facet, condition)
+                low = high = self._by_group(facet, at_least)
+                if at_most is not at_least:
+                    high = self._by_group(facet, at_most)
                 if facet.fake:
                     low = np.maximum(0, low - self.view.counterfeits)
                 return low, np.minimum(high, real)
@@ -113,6 +114,8 @@ class Bounds:
         possible = self.regions[leaf.attribute].possible
         inside, outside = (_held(box, possible & mask) for mask in (leaf.mask, ~leaf.mask))
         low = np.where((outside == 0)[box.which], n, 0)
+        if ((inside == 0) != (outside == 0)).all():  # as of values that stand as they are
+            return low, low
         high = np.where((inside == 0)[box.which], 0, n)
         partly = (inside > 0) & (outside > 0) & box.tight
         if not partly.any():
