@@ -140,3 +140,24 @@ def test_measure_says_how_far_it_is(ward, monkeypatch: pytest.MonkeyPatch) -> No
     assert told == []
     assert ward.call(*words).code == 0
     assert [*dict.fromkeys(told)] == ["original", "drawn tables", "counts"]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("most", [8, 1000])
+def test_a_full_disk_is_said_of_the_table(ward, monkeypatch, format: str, most: int) -> None:
+    """By the name that it would have, with the reason, and nothing of it is left."""
+    published(ward)
+    monkeypatch.setattr("phalanx.estimators.draws._AT_ONCE", most)
+    resource = pytest.importorskip("resource", reason="the system limits no files")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        words = ("draw", "out/ward-1", "--to", "drawn", "--times", 1, "--format", format)
+        said = ward.call(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert said.code != 0
+    assert f"draw-1.{format}" in said.err
+    assert "file too large" in said.err
+    assert "partial" not in said.err
+    assert list((ward.path / "drawn").iterdir()) == []

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a release in parts lost, and tables drawn from it, without either table in memory."""
 
+import errno
+from tempfile import gettempdir
+
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import phalanx as px
@@ -25,6 +29,7 @@ def read_in_parts(monkeypatch):
 
     monkeypatch.setattr(folder, "read_form", whole)
     monkeypatch.setattr(fetched, "read_source", whole)
+    monkeypatch.setattr(fetched.csv_blocks, "fits", lambda _: False)
 
 
 def file_of(table: pl.DataFrame, kind: str, path):
@@ -103,3 +108,28 @@ def test_tables_are_drawn_from_parts(published, read_in_parts, monkeypatch, meth
     assert table.schema == original.select(table.columns).schema
     for name in ["ill"] if method in ("k", "l") else table.columns:
         assert table[name].sort().equals(original[name].sort())
+
+
+def test_a_csv_file_that_fits_is_read_whole(tmp_path, published, monkeypatch) -> None:
+    """So that no room on a disk is needed for it; one that does not fit names the folder that has
+    none.
+    """
+    release = px.Release.read(published(METHODS["k"]))
+    path = file_of(people(), "csv", tmp_path)
+    expected = release.measure(people(), seed=3)
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    assert release.measure(path, seed=3).to_json() == expected.to_json()
+    monkeypatch.setattr(fetched.csv_blocks, "fits", lambda _: False)
+    with pytest.raises(OSError, match="No space left on device") as failed:
+        release.measure(path)
+    assert failed.value.filename == gettempdir()
+
+
+def test_a_csv_file_that_is_not_there_is_refused(tmp_path, published) -> None:
+    """As everywhere."""
+    with pytest.raises(px.PhalanxError, match="there is no file"):
+        px.Release.read(published(METHODS["k"])).measure(tmp_path / "nowhere.csv")

@@ -4,6 +4,7 @@ table.
 """
 
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
@@ -75,6 +76,9 @@ def _write(pieces: "Iterator[pl.DataFrame]", path: Path, format: str) -> int:
         with partial.open("wb") as file:
             rows = _csv(pieces, file) if format == "csv" else _parquet(pieces, file)
         partial.rename(path)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None  # which the user knows
+        raise
     finally:
         partial.unlink(missing_ok=True)
     return rows
@@ -83,7 +87,8 @@ def _write(pieces: "Iterator[pl.DataFrame]", path: Path, format: str) -> int:
 def _csv(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
     rows = 0
     for number, piece in enumerate(pieces):
-        piece.write_csv(file, include_header=not number)
+        lines = piece.write_csv(include_header=not number)
+        file.write(lines.encode())  # as Polars does not say why a file cannot be written
         rows += piece.height
     return rows
 
@@ -91,7 +96,14 @@ def _csv(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
 def _parquet(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
     import pyarrow.parquet as pq
 
+    from phalanx.release.folder import encode
+
     rows, first = 0, next(pieces)
+    second = next(pieces, None)
+    if second is None:
+        encode(first, whole := BytesIO(), "parquet")
+        file.write(whole.getbuffer())
+        return first.height
     with pq.ParquetWriter(
         file,
         first.to_arrow().schema,
@@ -99,7 +111,7 @@ def _parquet(pieces: "Iterator[pl.DataFrame]", file: BinaryIO) -> int:
         use_dictionary=False,
         write_statistics=False,
     ) as writer:
-        for piece in chain([first], pieces):
+        for piece in chain([first, second], pieces):
             for batch in piece.to_arrow().to_batches():
                 writer.write_batch(batch)
             rows += piece.height

@@ -7,6 +7,7 @@ ends.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -184,12 +185,18 @@ def read_or_batches(source: Any, text: Collection[str], *, in_parts: bool) -> An
     SourceError
         As ``read_source``.
     """
-    if in_parts:
+    if in_parts and not (is_csv(source) and _fits(source)):
         batches = some_at_a_time(source, text, Path(gettempdir()))
     else:
         batches = Batches.of(source, drop=None)
         batches = None if batches is None or batches.fits() else batches
     return read_source(source, drop=None, text=text) if batches is None else batches
+
+
+def _fits(source: str | Path) -> bool:
+    """Whether the memory holds a CSV file; also of one that is not there, which is said then."""
+    path = path_of(source, "the source", SourceError)
+    return not path.is_file() or csv_blocks.fits(path)
 
 
 def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":
@@ -200,7 +207,7 @@ def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":
     tables = (frame.to_arrow(compat_level=pl.CompatLevel.oldest()) for frame in frames)
     table = next(tables)
     names, rows = table.column_names, 0
-    with TemporaryFile(dir=place) as file:
+    with _naming(place), TemporaryFile(dir=place) as file:
         with pq.ParquetWriter(file, table.schema, compression="lz4") as writer:
             while table is not None:
                 writer.write_table(table, row_group_size=AT_ONCE)
@@ -209,6 +216,17 @@ def laid_down(frames: Iterator[pl.DataFrame], place: Path) -> "OnDisk":
         file.flush()
         again = pa.OSFile(f"/dev/fd/{file.fileno()}")  # read in several places at once
     return OnDisk(Path(), names, rows, file=again)
+
+
+@contextmanager
+def _naming(place: Path) -> Iterator[None]:
+    """The folder stands in what is said where its disk is full, as the file has no name."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(place)
+        raise
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ drawn so; what stays of each row is its bins, a byte or two for each attribute.
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -40,7 +41,7 @@ _OFTEN: Final = 1_000
 """Where a row of a large table is in a sample so many times on average, it may be in it more often
 than a small number says."""
 _COMPARED: Final = 1_000_000
-"""Of so many rows of each table, at most, it is asked which table they are of."""
+"""Of about so many rows of each table, at most, it is asked which table they are of."""
 ORIGINAL, DRAWN, COUNTS = "original", "drawn tables", "counts"
 """What is looked at: rows of the original, twice; rows that are drawn; counts that are answered."""
 
@@ -143,7 +144,6 @@ def measure(
     view = view_of(release)
     kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
     table = _Table(original, kinds, progress)
-    others = None if held_out is None else _chosen(held_out, kinds, "held-out table")
     seed = None if seed is None else whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = int(view.real.sum())
@@ -155,12 +155,17 @@ def measure(
     sets = len(kinds) < len(view.attributes)
     notes = ["sets of values are not measured, and nothing is drawn"] if sets else []
     if max(rows, table.rows) > _COMPARED:
-        notes.append(f"propensity is that of {_COMPARED:,} rows of each table, chosen at random")
+        notes.append(
+            f"propensity is that of about {_COMPARED:,} rows, chosen at random, of each table that"
+            " has more"
+        )
     target = next((a.name for a in view.attributes if a.role == "sensitive"), None)
+    others = None
     if target is None or target not in kinds or sets:
         notes.append("no learning: there is no sensitive attribute of single values")
-        others = None
-    elif others is None:
+    elif held_out is not None:
+        others = _chosen(held_out, kinds, "held-out table")
+    else:
         notes.append(
             "no learning: it is measured on rows that the release was not made of, which --held-out"
             " (held_out) gives"
@@ -338,7 +343,7 @@ class _Beside:
         """The figures of one table, each by its name; None where there is none."""
         codes, bins = self._codes, self._bins
         moved = [total_variation(codes, others, bins, k) for k in (1, 2, 3)]
-        apart = np.abs(phi2(others) - self._together).mean() if len(self._together) else None
+        apart = float(np.abs(phi2(others) - self._together).mean()) if len(self._together) else None
         told_apart = propensity(self._compared, self._some(others))
         learned = (
             None
@@ -348,11 +353,11 @@ class _Beside:
         return dict(zip(_OF_TABLES, [*moved, apart, told_apart, learned], strict=True))
 
     def _some(self, codes: Coded) -> Coded:
-        """All rows, or as many of them as are compared, by chance."""
+        """All rows, or about as many of them as are compared, by chance, none twice."""
         n = len(next(iter(codes.values())))
         if n <= _COMPARED:
             return codes
-        rows = np.sort(self._stream.integers(n, _COMPARED))
+        rows = self._stream.bernoulli(Fraction(_COMPARED, n), n)
         return {name: code[rows] for name, code in codes.items()}
 
 
