@@ -84,6 +84,7 @@ def halves(view: View) -> list[View]:
                 _lines={},
                 _keys={},
                 _different={},
+                _totals={},
             )
         )
     return made

@@ -10,7 +10,7 @@ among which they stand. No step takes anything for independent, or evenly spread
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Final
 
 import numpy as np
@@ -113,10 +113,10 @@ class Bounds:
         box, n = self.box(facet, leaf.attribute), facet.count
         possible = self.regions[leaf.attribute].possible
         inside, outside = (_held(box, possible & mask) for mask in (leaf.mask, ~leaf.mask))
-        low = np.where((outside == 0)[box.which], n, 0)
+        low = n * (outside == 0)[box.which]  # a product takes a third of what a choice does
         if ((inside == 0) != (outside == 0)).all():  # as of values that stand as they are
             return low, low
-        high = np.where((inside == 0)[box.which], 0, n)
+        high = n * (inside > 0)[box.which]
         partly = (inside > 0) & (outside > 0) & box.tight
         if not partly.any():
             return low, high
@@ -466,8 +466,9 @@ def _together(condition: "All | Either | Joined", parts: Sequence[Between], n: I
         return (n, n) if every else (np.zeros_like(n), np.zeros_like(n))
     lows, highs = [p[0] for p in parts], [p[1] for p in parts]
     if every:
-        return np.maximum(0, sum(lows) - (len(parts) - 1) * n), np.minimum.reduce(highs)
-    return np.maximum.reduce(lows), np.minimum(n, sum(highs))
+        lacking = reduce(np.add, lows) - (len(parts) - 1) * n
+        return np.maximum(0, lacking, out=lacking), reduce(np.minimum, highs)
+    return reduce(np.maximum, lows), np.minimum(n, reduce(np.add, highs))
 
 
 def _last(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -14,6 +14,7 @@ others in between; ``ends=False`` leaves that out, as the papers do.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Final, Literal
 
 import numpy as np
@@ -154,17 +155,12 @@ class Model:
     def _mean_of(
         self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
     ) -> Floats:
-        g = len(self.view.rows)
-        total = self._shared.of(
-            ("total", facet),
-            lambda: np.bincount(facet.group, weights=facet.count, minlength=g),
-        )
         sums = np.bincount(
             facet.group,
             weights=facet.count * self._entry(facet, where, name, power, shift),
-            minlength=g,
+            minlength=len(self.view.rows),
         )
-        return sums / np.maximum(total, 1)
+        return sums / np.maximum(self.view.total(facet), 1)
 
     def _entry(
         self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float
@@ -217,11 +213,12 @@ class Model:
             regions = self.bounds.regions[tree.attribute]
             key = ("share", facet, tree.attribute, regions, tree.mask.tobytes())
             return self._shared.of(key, lambda: self._of_leaf(facet, tree, regions))
-        result = np.ones(len(facet.count))
-        for part in tree.parts:
-            share = self._product(facet, part)
-            result = result * (share if tree.kind is All else 1 - share)
-        return result if tree.kind is All else 1 - result
+        every = tree.kind is All
+        if not tree.parts:
+            return np.full(len(facet.count), float(every))
+        shares = (self._product(facet, part) for part in tree.parts)
+        result = reduce(np.multiply, (share if every else 1 - share for share in shares))
+        return result if every else 1 - result
 
     def _of_leaf(self, facet: Facet, leaf: Leaf, regions: Regions) -> Floats:
         """The expected share of an entry's rows of which all tests of one attribute are true."""

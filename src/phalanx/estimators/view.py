@@ -5,7 +5,7 @@ itself, what the rows of a group hold.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -198,6 +198,11 @@ def _one_after_the_other(parts: Sequence[pl.Series]) -> pl.Series:
     return pl.concat(frames, how="vertical_relaxed").to_series().alias(parts[0].name)
 
 
+def _nothing_yet() -> dict[str, Any]:
+    """What was looked at of a view whose facets are new ones."""
+    return {"_lines": {}, "_keys": {}, "_different": {}, "_totals": {}}
+
+
 @dataclass(frozen=True, eq=False)
 class Weights:
     """Survey weights: their column, and of each group the mean of its rows' as published, shape
@@ -233,6 +238,7 @@ class View:
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
     _different: dict[tuple[int, str], tuple[Ints, Integers]] = field(default_factory=dict)
+    _totals: dict[int, Ints] = field(default_factory=dict)
 
     @classmethod
     def together(cls, parts: Sequence["View"]) -> "View":
@@ -246,6 +252,7 @@ class View:
         weights = [part.weights for part in parts if part.weights is not None]
         return replace(
             first,
+            **_nothing_yet(),
             rows=np.concatenate([part.rows for part in parts]),
             counterfeits=np.concatenate([part.counterfeits for part in parts]),
             facets=facets,
@@ -255,19 +262,16 @@ class View:
                 if weights
                 else None
             ),
-            _lines={},
-            _keys={},
-            _different={},
         )
 
     def shared(self) -> "View":
         """The same with one place for all entries that say the same of an attribute, which takes
-        less memory; nothing of it was looked at yet.
+        less memory.
         """
         facets, shown = (
             tuple(facet.shared() for facet in each) for each in (self.facets, self.shown)
         )
-        return replace(self, facets=facets, shown=shown)
+        return replace(self, facets=facets, shown=shown, **_nothing_yet())
 
     @property
     def size(self) -> int:
@@ -328,6 +332,14 @@ class View:
         ):  # the view holds them, so that none gets the place of another one
             self._keys[id(ends)] = Keys.of(self.line(name), ends)
         return self._keys[id(ends)]
+
+    def total(self, facet: Facet) -> Ints:
+        """How many rows a facet has of each group, shape (g,); looked at once."""
+        if id(facet) not in self._totals:
+            total = np.zeros(len(self.rows), dtype=np.int64)
+            np.add.at(total, facet.group, facet.count)
+            self._totals[id(facet)] = total
+        return self._totals[id(facet)]
 
     def different(self, facet: Facet, name: str) -> tuple[Ints, Integers]:
         """One of the entries of a facet that say the same of an attribute, shape (b,), and which of
