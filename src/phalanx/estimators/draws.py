@@ -43,7 +43,7 @@ def draw(
     seed: int | None = None,
 ) -> list[pl.DataFrame]:
     """So many tables that the release leaves possible, in the original's columns, rows in random
-    order; see ``phalanx.Release.draw``.
+    order, of a large one groups that chance chose after others; see ``phalanx.Release.draw``.
     """
     return [pl.concat(pieces) for pieces in drawing(release, times, never=never, seed=seed)]
 

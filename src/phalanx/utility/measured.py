@@ -28,6 +28,7 @@ from phalanx.exact import whole
 from phalanx.progress import Progress, check_progress, silent, told_of_rows
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
+from phalanx.release.manifest import PublishedAttribute
 from phalanx.utility.bins import Bins, Coded, Seen
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import phi2, propensity, total_variation
@@ -385,10 +386,14 @@ class _Counts:
 
     def __init__(self, view: View, some: pl.DataFrame, times: Integers, rng: Randomness) -> None:
         self.times = times
-        self._names: Mapping[str, Any] = {a.name: a for a in view.attributes if a.type != "set"}
-        quasi = [a.name for a in view.attributes if a.role == "quasi"]
-        self._sensitive = next((n for n, a in self._names.items() if a.role == "sensitive"), None)
-        rows = Rows(_plain(some, self._names))
+        self._asked_of = {
+            a.name: a
+            for a in view.attributes
+            if a.role in ("quasi", "sensitive") and a.type != "set"
+        }
+        quasi = [name for name, a in self._asked_of.items() if a.role == "quasi"]
+        self._sensitive = next((name for name in self._asked_of if name not in quasi), None)
+        rows = Rows(_plain(some, self._asked_of))
         asked = workload(rows, quasi, self._sensitive, _QUERIES, rng.stream("workload"))
         self._queries = [query for query, _ in asked]
         self._truth = np.zeros(len(asked), dtype=np.int64)
@@ -398,7 +403,7 @@ class _Counts:
         """The same pieces, whose rows are counted as they go through."""
         before = 0
         for piece in pieces:
-            rows, times = Rows(_plain(piece, self._names)), self.times[before:][: piece.height]
+            rows, times = Rows(_plain(piece, self._asked_of)), self.times[before:][: piece.height]
             before += piece.height
             for i, query in enumerate(self._queries):
                 true = rows.true_of(query.where)
@@ -427,11 +432,11 @@ class _Counts:
         )
 
 
-def _plain(table: pl.DataFrame, attributes: Mapping[str, Any]) -> pl.DataFrame:
-    """The table with texts where values are published as texts."""
+def _plain(table: pl.DataFrame, attributes: Mapping[str, PublishedAttribute]) -> pl.DataFrame:
+    """Some attributes of the table, with texts where values are published as texts."""
     texts = [
         n
         for n, a in attributes.items()
         if a.type == "categorical" and not (a.role == "sensitive" and table[n].dtype.is_integer())
     ]
-    return table.with_columns(pl.col(texts).cast(pl.String))
+    return table.select([*attributes]).with_columns(pl.col(texts).cast(pl.String))
