@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
@@ -198,6 +199,9 @@ class Bounds:
         a row must stand there if so many copies are in, shapes (e,); NaN where none must.
         """
         box, regions = self.box(facet, name), self.regions[name]
+        if not box.tight.any():
+            none = np.full(len(facet.count), np.nan)
+            return none, none
         low, high = (np.clip(end, 0, len(allowed) - 1) for end in (box.low, box.high))
         first = np.where(allowed[low] & ~box.missing, regions.greatest[low], np.nan)
         last = np.where(allowed[high], regions.least[high], np.nan)
@@ -270,7 +274,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class _Taken:
-    """Numbers in order, group by group, and how many copies of each are in a least sum: ``must``,
+    """The different numbers of all groups, and how many copies of each are in a least sum: ``must``,
     or ``may`` where it lowers the sum.
     """
 
@@ -300,7 +304,10 @@ class _Taken:
         must, may = (
             np.clip(np.minimum(last, most[group]) - first, 0, None) for most in (low, high)
         )
-        return cls(values, must, may)
+        # equal ones together, as sums are asked for again and again until a mean is found
+        taken = pl.DataFrame({"value": values, "must": must, "may": may})
+        sums = taken.filter(pl.col("may") > 0).group_by("value").sum()
+        return cls(*(sums[name].to_numpy() for name in ("value", "must", "may")))
 
     def least(self, shift: float) -> float:
         """The least sum of the numbers, each plus ``shift``, which leaves their order as it is."""
