@@ -550,3 +550,33 @@ def test_a_kept_infinity_is_a_value() -> None:
     assert release.estimate("sum(x)").estimate is release.estimate("avg(x)").estimate is None
     assert release.estimate("sum(x) where x < 5 and x > -5").estimate == 2
     assert release.measure(table, seed=1)["marginals"].release == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "count(*) where sex",
+        "count(*) where not sex",
+        "count(*) where age > 30 and sex",
+        "count(*) where sex = true",
+        pl.col("sex") & (pl.col("age") > 30),
+    ],
+    ids=str,
+)
+def test_a_text_is_no_condition(query) -> None:
+    """Where it is neither true nor false: it would be true of no row, for certain."""
+    table = pl.DataFrame({"age": [30, 31] * 20, "sex": ["f", "m"] * 20, "ill": ["a", "b"] * 20})
+    release = px.publish(table, px.Schema(quasi=["age", "sex"], sensitive="ill"), px.Mondrian(k=4))
+    with pytest.raises(ReleaseError, match="'sex' is text, and none of it is true or false"):
+        release.estimate(query)
+
+
+@pytest.mark.parametrize("values", [[True, False], ["true", "no"], [True, None]], ids=str)
+def test_what_is_true_or_false_is_a_condition(values) -> None:
+    """A flag, or a text that says so."""
+    table = pl.DataFrame({"age": [30, 31] * 20, "smokes": values * 20, "ill": ["a", "b"] * 20})
+    roles = px.Schema(quasi=["age", "smokes"], sensitive="ill", missing="value")
+    release = px.publish(table, roles, px.Mondrian(k=4))
+    for query in ("count(*) where smokes", "count(*) where smokes = true"):
+        (figures,) = release.estimate(query).figures
+        assert figures.low <= 20 <= figures.high

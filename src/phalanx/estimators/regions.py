@@ -52,6 +52,7 @@ class Line:
 
     def __init__(self, attribute: PublishedAttribute, columns: Sequence[pl.Series]) -> None:
         self.attribute = attribute
+        self._columns = columns
         tree = declared_tree(attribute)
         self.tree = {} if tree is None else {path[0]: i for i, path in enumerate(tree.paths)}
         self.nodes = {} if tree is None else spans(tree)
@@ -136,7 +137,14 @@ class Line:
                     f"{name!r} is text, in which '10' is less than '9', and is compared with"
                     f" {value!r}; write a text in 'single quotes'."
                 )
-            return [str(value).lower() if isinstance(value, bool) else str(value)]
+            if not isinstance(value, bool):
+                return [str(value)]
+            if not self._has_flags:
+                raise ReleaseError(
+                    f"{name!r} is text, and none of it is true or false; compare it with a text in"
+                    " 'single quotes'."
+                )
+            return [str(value).lower()]
         kind, written = _written_times([pl.Series([str(value)])])
         if kind == self.moment and written[0] in self.offsets:
             return [str(value)]  # as it is published, with all its digits
@@ -148,6 +156,14 @@ class Line:
                 f"{name!r} is a time and is compared with {value!r}; write it as '2026-01-31 12:00'."
             ) from None
         return {"below": [min(texts)], "upto": [max(texts)]}.get(test.kind, texts)
+
+    @cached_property
+    def _has_flags(self) -> bool:
+        """Whether a published text is true or false, or none is there."""
+        texts = [c.drop_nulls().cast(pl.String) for c in self._columns]
+        return not any(map(len, texts)) or any(
+            bool(some.is_in(["true", "false"]).any()) for some in texts
+        )
 
     def _time(self, moment: dt.datetime, kind: pl.Datetime, offset: str) -> str:
         """A moment as it is written with one of the offsets."""
