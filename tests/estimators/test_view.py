@@ -48,7 +48,7 @@ def test_answers_and_tables_are_the_same(tmp_path, name: str) -> None:
     expected = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
     shared = whole.shared()
     assert any(e.which is not None for f in shared.facets for e in f.ends.values())
-    for view in (shared, View.together([some.shared() for some in halves(whole)])):
+    for view in (shared, View.together([some.packed() for some in halves(whole)])):
         _views[release] = view
         found = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
         assert found[0] == expected[0]

@@ -142,12 +142,13 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
     is more than the memory holds.
     """
     views: list[View] = []
-    parts, held = len(release.manifest.parts), 0
+    parts, held, together = len(release.manifest.parts), 0, 0
     for number in range(parts):
-        views.append(reader(Part.read_part(release.path, release.manifest, number)).shared())
+        views.append(reader(Part.read_part(release.path, release.manifest, number)).packed())
         held += views[-1].size
-        # each stands there twice once they are put together
-        needed = 2 * held * parts // len(views)
+        together += views[-1].size_together
+        # each stands there twice while they are put together
+        needed = (held + together) * parts // len(views)
         if needed > (room := memory_left() + held):
             raise MachineError(
                 f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and"

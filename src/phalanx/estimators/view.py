@@ -3,7 +3,7 @@
 itself, what the rows of a group hold.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -146,8 +146,8 @@ class Facet:
         """The entries of several parts; ``before``: how many groups the parts before each have."""
         tight = [facet.tight for facet in facets if facet.tight is not None]
         return cls(
-            np.concatenate([f.group + n for f, n in zip(facets, before, strict=True)]),
-            np.concatenate([facet.count for facet in facets]),
+            _as_ints([facet.group for facet in facets], before),
+            _as_ints([facet.count for facet in facets], np.zeros_like(before)),
             {name: Ends.together([f.ends[name] for f in facets]) for name in facets[0].ends},
             np.concatenate(tight) if len(tight) == len(facets) else None,
             facets[0].fake,
@@ -157,10 +157,23 @@ class Facet:
         """The same with one place for all entries that say the same of an attribute."""
         return replace(self, ends={name: ends.shared() for name, ends in self.ends.items()})
 
+    def packed(self) -> "Facet":
+        """The same in numbers that take little room, to be put together and not to be asked."""
+        group, count = (
+            numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+            for numbers in (self.group, self.count)
+        )
+        return replace(self.shared(), group=group, count=count)
+
     @property
     def size(self) -> int:
         """About so many bytes it takes."""
         return self.group.nbytes + self.count.nbytes + sum(e.size for e in self.ends.values())
+
+    @property
+    def size_together(self) -> int:
+        """About so many bytes it takes among others."""
+        return self.size + 16 * len(self.group) - self.group.nbytes - self.count.nbytes
 
 
 def _codes(values: pl.Series) -> Ints | None:
@@ -190,6 +203,15 @@ def _which_together(ends: Sequence[Ends]) -> Integers:
         here = together[entry - len(which) : entry]
         here[:] = which  # of the same type or a smaller one, or of whole numbers that it holds
         here += here.dtype.type(place - len(e.low))
+    return together
+
+
+def _as_ints(parts: Sequence[Integers], more: Ints) -> Ints:
+    """The numbers of all parts, each as much more as its part's."""
+    together = np.empty(sum(map(len, parts)), dtype=np.int64)
+    ends = np.cumsum([len(part) for part in parts])
+    for part, end, by in zip(parts, ends, more, strict=True):
+        np.add(part, by, out=together[end - len(part) : end])
     return together
 
 
@@ -268,15 +290,26 @@ class View:
         """The same with one place for all entries that say the same of an attribute, which takes
         less memory.
         """
-        facets, shown = (
-            tuple(facet.shared() for facet in each) for each in (self.facets, self.shown)
-        )
+        return self._with(Facet.shared)
+
+    def packed(self) -> "View":
+        """The same in little room, to be put :meth:`together` and not to be asked."""
+        return self._with(Facet.packed)
+
+    def _with(self, made: Callable[[Facet], Facet]) -> "View":
+        facets, shown = (tuple(map(made, each)) for each in (self.facets, self.shown))
         return replace(self, facets=facets, shown=shown, **_nothing_yet())
 
     @property
     def size(self) -> int:
         """About so many bytes it takes."""
         return self.rows.nbytes + sum(facet.size for facet in (*self.facets, *self.shown))
+
+    @property
+    def size_together(self) -> int:
+        """About so many bytes it takes among others."""
+        facets = (*self.facets, *self.shown)
+        return self.rows.nbytes + sum(facet.size_together for facet in facets)
 
     @property
     def real(self) -> Ints:
