@@ -96,3 +96,50 @@ def test_numpy_sorts_alike_without_these_features() -> None:
     subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {NAME: processor._FEATURES}, check=True
     )
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_CPU", None])
+def test_addresses_are_given_back_where_they_are_counted(monkeypatch, name) -> None:
+    """And nothing is told Polars where they are not, or where it was told something by hand."""
+    resource = pytest.importorskip("resource", reason="the system limits no memory")
+    limited = None if name is None else getattr(resource, name)
+    free = resource.RLIM_INFINITY
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda limit: (1 << 33 if limit == limited else free, free)
+    )
+    monkeypatch.delenv(processor._KEEPS, raising=False)
+    processor.give_back()
+    counted = name in ("RLIMIT_AS", "RLIMIT_DATA")
+    assert os.environ.pop(processor._KEEPS, None) == ("retain:false" if counted else None)
+    monkeypatch.setenv(processor._KEEPS, "narenas:1")
+    processor.give_back()
+    assert os.environ[processor._KEEPS] == "narenas:1"
+
+
+def test_polars_goes_by_what_it_is_told() -> None:
+    """Under a limit it holds no addresses that it does not use, so that far less are counted."""
+    pytest.importorskip("resource", reason="the system limits no memory")
+    code = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+from phalanx.cli import processor
+if sys.argv[1] == "told":
+    processor.give_back()
+import polars as pl
+for rows in range(1 << 20, 5 << 18, 1 << 15):
+    x = pl.int_range(rows, eager=True).alias("x")
+    table = x.to_frame().with_columns(y=x % 1000, z=(x * 7919 % rows).cast(pl.String))
+    table.group_by(table.columns).len()
+    del x, table
+pages = int(open("/proc/self/statm").read().split()[5])
+print(pages * resource.getpagesize() >> 20)
+"""
+    held = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", code, told], capture_output=True, check=True
+            ).stdout
+        )
+        for told in ("told", "not told")
+    ]
+    assert held[0] < held[1] - 100

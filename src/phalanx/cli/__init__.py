@@ -29,7 +29,7 @@ from phalanx.cli import (
     warm,
 )
 from phalanx.cli.output import complain, say_warnings
-from phalanx.cli.processor import sort_fast
+from phalanx.cli.processor import give_back, sort_fast
 from phalanx.errors import (
     GuaranteeError,
     PhalanxError,
@@ -112,6 +112,7 @@ def main() -> None:
     # else every installed package is asked whether it wants to see what pydantic reads
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     sort_fast()
+    give_back()
     try:
         code = app(
             prog_name="phalanx", standalone_mode=False

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NumPy should leave alone of this machine's processor."""
+"""What libraries should leave alone of this machine's processor and memory, which is told them before
+they are loaded.
+"""
 
 import os
 from pathlib import Path
 from typing import Final
+
+_KEEPS: Final = "_RJEM_MALLOC_CONF"
+"""What Polars' allocator goes by."""
 
 _SLOW_FAMILY: Final = "25"
 """AMD's Zen 4, in whose AVX-512 one instruction that NumPy sorts by takes over a hundred cycles."""
@@ -30,3 +35,17 @@ def sort_fast(about: Path = Path("/proc/cpuinfo")) -> None:
         and "avx512f" in facts.get("flags", "").split()
     ):
         os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", _FEATURES)
+
+
+def give_back() -> None:
+    """Let Polars give addresses back that it does not use, where the system counts them and limits
+    how many there are, unless it was told something by hand: else a process ends for want of memory
+    half of which is free.
+    """
+    try:
+        import resource
+    except ImportError:
+        return  # another system, which has no such limits
+    limits = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    if any(limit != resource.RLIM_INFINITY for limit in limits):
+        os.environ.setdefault(_KEEPS, "retain:false")

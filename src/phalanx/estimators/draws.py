@@ -125,21 +125,17 @@ def _chosen(view: View, stream: Stream) -> Iterator[_Some]:
         yield _Some(np.arange(groups), [np.arange(len(facet.count)) for facet in facets])
         return
     order = stream.permutation(groups)
-    piece = np.empty(groups, dtype=np.int32)
     before = np.cumsum(view.real[order]) - view.real[order]
-    piece[order] = before // _AT_ONCE  # a group that goes beyond stays whole
-    pieces = int(piece.max()) + 1
-    of_groups = _split(piece, pieces)
-    of_facets = [_split(piece[facet.group], pieces) for facet in facets]
-    for number, some in enumerate(of_groups):
+    of_order = before // _AT_ONCE  # a group that goes beyond stays whole
+    pieces = int(of_order[-1]) + 1
+    piece: Integers = np.empty(groups, dtype=np.min_scalar_type(pieces))
+    piece[order] = of_order
+    del order, before, of_order
+    of_facets = [piece[facet.group] for facet in facets]
+    for number in range(pieces):
+        some = np.flatnonzero(piece == number)
         if len(some):  # one that goes far beyond leaves pieces without a group
-            yield _Some(some, [entries[number] for entries in of_facets])
-
-
-def _split(piece: Integers, pieces: int) -> list[Ints]:
-    """The places of what is in each piece, in their order."""
-    ends = np.cumsum(np.bincount(piece, minlength=pieces))
-    return np.split(in_order(piece), ends[:-1])
+            yield _Some(some, [np.flatnonzero(of_entry == number) for of_entry in of_facets])
 
 
 def _piece(
@@ -183,14 +179,25 @@ def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
     + 2,).
     """
     box, regions = bounds.box(facet, name), bounds.regions[name]
-    chance = -np.log(_uniform(stream, len(facet.count))) * facet.count
     if not facet.ends[name].exact:
+        chance = _chance(stream, facet.count)
         return maximized(box, chance, regions.measure, ends=True)
+    sums = np.zeros(len(box.low))
+    for first in range(0, len(facet.count), _AT_ONCE):  # as there may be one for each row
+        some = slice(first, first + _AT_ONCE)
+        sums += np.bincount(
+            box.which[some], _chance(stream, facet.count[some]), minlength=len(box.low)
+        )
     is_point = box.low >= box.high
     at = np.where(box.low > box.high, regions.missing, box.low)
-    return np.bincount(
-        at[is_point], weights=box.sums(chance)[is_point], minlength=regions.missing + 1
-    ).astype(np.float64)
+    return np.bincount(at[is_point], weights=sums[is_point], minlength=regions.missing + 1).astype(
+        np.float64
+    )
+
+
+def _chance(stream: Stream, count: Ints) -> Floats:
+    """The random weights of boxes with so many rows, shape of ``count``."""
+    return -np.log(_uniform(stream, len(count))) * count
 
 
 def _codes(

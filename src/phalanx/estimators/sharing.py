@@ -4,6 +4,9 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
+from phalanx.data.sources.available_memory import memory_left
 from phalanx.errors import ReleaseError
 
 T = TypeVar("T")
@@ -19,17 +22,20 @@ class Shared:
     """What was worked out for the group that is being answered and for the one before it.
 
     What depends on no group is asked for in each, and stays; what belongs to one group is forgotten
-    when the group after the next begins, so that room does not grow with groups.
+    when the group after the next begins, so that room does not grow with groups. Arrays are kept as
+    long as they take a quarter of what memory is left, and else worked out again.
     """
 
     def __init__(self) -> None:
         self._before: dict[Hashable, Any] = {}
         self._now: dict[Hashable, Any] = {}
         self._steps = 0
+        self._room = memory_left() // 4
 
     def next_group(self) -> None:
         """Another group begins."""
         self._before, self._now, self._steps = self._now, {}, 0
+        self._room = memory_left() // 4
 
     def spend(self, steps: int) -> None:
         """So many more steps are taken for a group; ReleaseError where they are too many."""
@@ -50,5 +56,17 @@ class Shared:
         value: T = self._now.get(key, _NOTHING)
         if value is _NOTHING:
             value = self._before.get(key, _NOTHING)
-            self._now[key] = value = made() if value is _NOTHING else value
+            if value is _NOTHING:
+                value = made()
+                if (size := _size(value)) > self._room:
+                    return value
+                self._room -= size
+            self._now[key] = value
         return value
+
+
+def _size(value: Any) -> int:
+    """How many bytes the arrays of a value take."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    return sum(map(_size, value)) if isinstance(value, tuple | list) else 0
