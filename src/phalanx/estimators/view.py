@@ -376,7 +376,8 @@ class View:
 
     def different(self, facet: Facet, name: str) -> tuple[Ints, Integers]:
         """One of the entries of a facet that say the same of an attribute, shape (b,), and which of
-        these b each entry says, shape (e,); looked at once.
+        these b each entry says, shape (e,); looked at once. Where none is tight, one of the places
+        of its ends in the stead of an entry.
         """
         at = id(facet), name
         if at not in self._different:
@@ -386,13 +387,14 @@ class View:
                 number = number * max(1, len(keys.different)) + keys.which
             for mark in (ends.nothing, ends.missing, *ends.unbounded):
                 number = 2 * number + mark
-            if ends.which is not None:
-                number = different(number)[1][ends.which]
+            places = ends.which
             if facet.tight is not None:
-                number = 2 * number + facet.tight
+                every = number if places is None else different(number)[1][places]
+                number, places = 2 * every + facet.tight, None
             numbers, which = different(number)
             small = which.astype(np.min_scalar_type(len(numbers)))
-            self._different[at] = firsts(which, len(numbers)), small
+            one = firsts(which, len(numbers))
+            self._different[at] = one, small if places is None else small[places]
         return self._different[at]
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
@@ -427,7 +429,8 @@ class Box:
         """The entries' ends as regions."""
         ends = facet.ends[name]
         one, which = view.different(facet, name)
-        at = one if ends.which is None else ends.which[one].astype(np.int64)
+        by_place = ends.which is None or facet.tight is None
+        at = one if by_place else ends.which[one].astype(np.int64)
         nothing, missing = ends.nothing[at], ends.missing[at]
         low, high = (regions.at(view.keys(name, end), at) for end in (ends.low, ends.high))
         low = np.where(ends.unbounded[0][at], 0, low)
