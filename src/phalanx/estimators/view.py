@@ -429,8 +429,9 @@ class Box:
         """The entries' ends as regions."""
         ends = facet.ends[name]
         one, which = view.different(facet, name)
-        by_place = ends.which is None or facet.tight is None
-        at = one if by_place else ends.which[one].astype(np.int64)
+        at = one
+        if ends.which is not None and facet.tight is not None:
+            at = ends.which[one].astype(np.int64)
         nothing, missing = ends.nothing[at], ends.missing[at]
         low, high = (regions.at(view.keys(name, end), at) for end in (ends.low, ends.high))
         low = np.where(ends.unbounded[0][at], 0, low)
