@@ -107,21 +107,24 @@ def test_addresses_are_given_back_where_they_are_counted(monkeypatch, name) -> N
     monkeypatch.setattr(
         resource, "getrlimit", lambda limit: (1 << 33 if limit == limited else free, free)
     )
-    monkeypatch.delenv(processor._KEEPS, raising=False)
+    for variable in processor._FRUGAL:
+        monkeypatch.delenv(variable, raising=False)
     processor.give_back()
     counted = name in ("RLIMIT_AS", "RLIMIT_DATA")
-    assert os.environ.pop(processor._KEEPS, None) == ("retain:false" if counted else None)
-    monkeypatch.setenv(processor._KEEPS, "narenas:1")
-    processor.give_back()
-    assert os.environ[processor._KEEPS] == "narenas:1"
+    for variable, told in processor._FRUGAL.items():
+        assert os.environ.pop(variable, None) == (told if counted else None)
+        monkeypatch.setenv(variable, "by hand")
+        processor.give_back()
+        assert os.environ[variable] == "by hand"
 
 
-def test_polars_goes_by_what_it_is_told() -> None:
-    """Its allocator reads this name, and says so where it is asked for all that it goes by."""
+def test_polars_and_arrow_go_by_what_they_are_told() -> None:
+    """Their allocators read these names, and say so where they are asked."""
     if sys.platform != "linux":
         pytest.skip("Polars has another allocator there")
-    told = {**os.environ, processor._KEEPS: "stats_print:true,retain:false"}
-    run = subprocess.run(
-        [sys.executable, "-c", "import polars"], env=told, capture_output=True, check=True
-    )
+    told = {**os.environ, **processor._FRUGAL}
+    told["_RJEM_MALLOC_CONF"] += ",stats_print:true"
+    code = "import polars, pyarrow; print('pool', pyarrow.default_memory_pool().backend_name)"
+    run = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, check=True)
     assert b"opt.retain: false" in run.stdout + run.stderr
+    assert b"pool system" in run.stdout

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-_KEEPS: Final = "_RJEM_MALLOC_CONF"
-"""What Polars' allocator goes by."""
+_FRUGAL: Final = {"_RJEM_MALLOC_CONF": "retain:false", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""What the allocators of Polars and of Arrow go by: neither holds addresses that it does not use."""
 
 _SLOW_FAMILY: Final = "25"
 """AMD's Zen 4, in whose AVX-512 one instruction that NumPy sorts by takes over a hundred cycles."""
@@ -38,9 +38,9 @@ def sort_fast(about: Path = Path("/proc/cpuinfo")) -> None:
 
 
 def give_back() -> None:
-    """Let Polars give addresses back that it does not use, where the system counts them and limits
-    how many there are, unless it was told something by hand: else a process ends for want of memory
-    half of which is free.
+    """Let Polars and Arrow hold no addresses that they do not use, where the system counts them and
+    limits how many there are, unless they were told something by hand: else a process ends for want
+    of memory half of which is free.
     """
     try:
         import resource
@@ -48,4 +48,5 @@ def give_back() -> None:
         return  # another system, which has no such limits
     limits = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     if any(limit != resource.RLIM_INFINITY for limit in limits):
-        os.environ.setdefault(_KEEPS, "retain:false")
+        for name, told in _FRUGAL.items():
+            os.environ.setdefault(name, told)
