@@ -48,5 +48,5 @@ def give_back() -> None:
         return  # another system, which has no such limits
     limits = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     if any(limit != resource.RLIM_INFINITY for limit in limits):
-        for name, told in _FRUGAL.items():
-            os.environ.setdefault(name, told)
+        for name, setting in _FRUGAL.items():
+            os.environ.setdefault(name, setting)
