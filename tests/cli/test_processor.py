@@ -107,23 +107,27 @@ def test_addresses_are_given_back_where_they_are_counted(monkeypatch, name) -> N
     monkeypatch.setattr(
         resource, "getrlimit", lambda limit: (1 << 33 if limit == limited else free, free)
     )
-    for variable in processor._FRUGAL:
+    polars, arrow = processor._OF_POLARS, processor._OF_ARROW
+    for variable in (polars, arrow):
         monkeypatch.delenv(variable, raising=False)
     processor.give_back()
     counted = name in ("RLIMIT_AS", "RLIMIT_DATA")
-    for variable, told in processor._FRUGAL.items():
-        assert os.environ.pop(variable, None) == (told if counted else None)
-        monkeypatch.setenv(variable, "by hand")
+    assert os.environ.pop(polars, None) == ("retain:false" if counted else None)
+    assert os.environ.pop(arrow, None) == ("system" if counted else None)
+    monkeypatch.setenv(arrow, "jemalloc")
+    for by_hand, then in [("retain:true", None), ("narenas:1", "narenas:1,retain:false")]:
+        monkeypatch.setenv(polars, by_hand)
         processor.give_back()
-        assert os.environ[variable] == "by hand"
+        assert os.environ[polars] == (then if then and counted else by_hand)
+        assert os.environ[arrow] == "jemalloc"
 
 
 def test_polars_and_arrow_go_by_what_they_are_told() -> None:
     """Their allocators read these names, and say so where they are asked."""
     if sys.platform != "linux":
         pytest.skip("Polars has another allocator there")
-    told = {**os.environ, **processor._FRUGAL}
-    told["_RJEM_MALLOC_CONF"] += ",stats_print:true"
+    told = {**os.environ, processor._OF_ARROW: "system"}
+    told[processor._OF_POLARS] = "dirty_decay_ms:500,retain:false,stats_print:true"
     code = "import polars, pyarrow; print('pool', pyarrow.default_memory_pool().backend_name)"
     run = subprocess.run([sys.executable, "-c", code], env=told, capture_output=True, check=True)
     assert b"opt.retain: false" in run.stdout + run.stderr

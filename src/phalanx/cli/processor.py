@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 from typing import Final
 
-_FRUGAL: Final = {"_RJEM_MALLOC_CONF": "retain:false", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""What the allocators of Polars and of Arrow go by: neither holds addresses that it does not use."""
+_OF_POLARS: Final = "_RJEM_MALLOC_CONF"
+_OF_ARROW: Final = "ARROW_DEFAULT_MEMORY_POOL"
+"""What the allocators of Polars and of Arrow go by."""
 
 _SLOW_FAMILY: Final = "25"
 """AMD's Zen 4, in whose AVX-512 one instruction that NumPy sorts by takes over a hundred cycles."""
@@ -48,5 +49,7 @@ def give_back() -> None:
         return  # another system, which has no such limits
     limits = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     if any(limit != resource.RLIM_INFINITY for limit in limits):
-        for name, setting in _FRUGAL.items():
-            os.environ.setdefault(name, setting)
+        os.environ.setdefault(_OF_ARROW, "system")
+        settings = os.environ.get(_OF_POLARS, "")  # Polars leaves some to the processes it starts
+        if "retain:" not in settings:
+            os.environ[_OF_POLARS] = ",".join(filter(None, [settings, "retain:false"]))
