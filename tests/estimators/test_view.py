@@ -17,6 +17,8 @@ from phalanx.estimators.answering import _views, estimate, view_of
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import draw
 from phalanx.estimators.view import Box, Ends, View
+from phalanx.randomness import Randomness
+from phalanx.report.usefulness import _even
 from support.estimator_cases import METHODS, people, published
 
 QUERIES = [
@@ -164,3 +166,16 @@ def test_hidden_values_are_not_missing_ones() -> None:
     assert len(shared.low) == 3
     assert shared.nothing[shared.which].tolist() == [False, True, False, False]
     assert shared.unbounded[0][shared.which].tolist() == [True, False, False, False]
+
+
+@pytest.mark.usefixtures("all_shared")
+@pytest.mark.parametrize("name", ["age", "pay", "job", "sex", "since"])
+def test_a_page_draws_the_same_from_shared_places(tmp_path, name: str) -> None:
+    """A value anywhere in the interval of each row, as many as there are rows in intervals."""
+    view = view_of(published(METHODS["widened"], people(), tmp_path))
+    found = [
+        _even(each, name, Randomness.seeded(1).stream("even")) for each in (view, view.shared())
+    ]
+    assert found[0] is not None
+    assert len(found[0])
+    assert found[0].equals(found[1])
