@@ -105,3 +105,23 @@ def test_numbers_in_half_the_room_are_never_below(numbers):
 def test_a_number_that_is_rounded_to_the_nearest_is_below():
     """The broken twin: why the cast alone would not do."""
     assert float(np.float32(0.7)) < 0.7 <= float(arrays.rounded_up(np.array([0.7]))[0])
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-(2**31), 2**31 - 1), st.integers(0, 2), st.integers(0, 2**31 - 1)),
+        max_size=40,
+    ),
+    st.integers(0, 3),
+)
+@example([(-(2**31), 0, 0), (2**31 - 1, 2, 2**31 - 1)], 3)
+@example([], 2)
+def test_rows_are_numbered_in_their_order(rows, columns):
+    """As NumPy numbers rows, also where all combinations are more than whole numbers hold; rows of
+    no columns are all alike.
+    """
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)[:, :columns]
+    found = arrays.numbered(table.T, len(table))
+    different = sorted({tuple(row) for row in table.tolist()})
+    assert found.tolist() == [different.index(tuple(row)) for row in table.tolist()]
+    assert arrays.numbered(table.T.astype(np.int32), len(table)).tolist() == found.tolist()

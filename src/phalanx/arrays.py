@@ -4,6 +4,7 @@ where numbers and texts stand among others; sets of numbers as rows of bits; and
 Arrow comes to Polars.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,8 @@ _DENSE: Final = 4
 """A table of all numbers may be so many times as long as what is looked up."""
 _WIDE: Final = 8
 """The same where one look into a table takes the place of a search."""
+_MOST_NUMBERS: Final = 1 << 62
+"""So many combinations have a number each."""
 
 
 def different(numbers: Integers) -> tuple[Ints, Ints]:
@@ -59,6 +62,26 @@ def different(numbers: Integers) -> tuple[Ints, Ints]:
     places = np.empty(n, dtype=np.int64)
     places[order] = np.cumsum(begins) - 1
     return key[begins] + low, places
+
+
+def numbered(columns: Iterable[Integers], n: int) -> Ints:
+    """The place of each of n rows among the different ones, in their order, shape (n,); ``columns``
+    of shape (n,) each, of numbers of 32 bits. What NumPy's ``unique`` gives of rows, in a tenth of
+    its time.
+
+    >>> numbered([np.array([1, 0, 1]), np.array([-1, 5, -1])], 3)
+    array([1, 0, 1])
+    """
+    number, many = np.zeros(n, dtype=np.int64), 1
+    for column in columns if n else ():
+        low = int(column.min())
+        width = int(column.max()) - low + 1
+        if many * width >= _MOST_NUMBERS:
+            number = different(number)[1]
+            many = int(number.max()) + 1
+        number = number * width + (column.astype(np.int64, copy=False) - low)
+        many *= width
+    return different(number)[1]
 
 
 def ordered(numbers: Integers) -> tuple[Ints, Ints]:

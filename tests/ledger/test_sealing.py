@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from phalanx.ledger import Ledger, ReleaseEntry, sealing
-from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
+from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unseal
 from phalanx.ledger.store import Store
 
 KEY = bytes(range(32))
@@ -114,7 +114,7 @@ def test_a_sliced_mapping_takes_no_neighbour_along() -> None:
         {"person": persons, "group": range(900_000_000_000_000, 900_000_000_000_020)}
     ).slice(3, 2)
     content = bytes(pack_groups(frame))
-    assert_frame_equal(unpack_groups(content), frame)
+    assert_frame_equal(unpack(content), frame)
     assert sum(p in content for p in persons) == 2
     assert sum((900_000_000_000_000 + i).to_bytes(8, "little") in content for i in range(20)) == 2
 
@@ -149,11 +149,11 @@ def test_mappings_are_sorted_by_bytes(rows: list[tuple[bytes, int]]) -> None:
     and no row is lost.
     """
     frame = pl.DataFrame(rows, schema={"person": pl.Binary, "group": pl.Int64}, orient="row")
-    back = unpack_groups(pack_groups(frame))
+    back = unpack(pack_groups(frame))
     assert back["person"].to_list() == sorted(p for p, _ in rows)
     assert sorted(back.rows()) == sorted(rows)
     doubled = pl.concat([frame, frame], rechunk=False)
-    assert sorted(unpack_groups(pack_groups(doubled)).rows()) == sorted(rows + rows)
+    assert sorted(unpack(pack_groups(doubled)).rows()) == sorted(rows + rows)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 6, 7, 8, 40])
@@ -166,7 +166,7 @@ def test_tables_are_packed_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch, 
     )
     monkeypatch.setattr(sealing, "_AT_ONCE", 7)
     assert_frame_equal(unpack(pack(frame)), frame)
-    assert_frame_equal(unpack_groups(pack_groups(mapping)), mapping.sort("person"))
+    assert_frame_equal(unpack(pack_groups(mapping)), mapping.sort("person"))
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ def table(number: int) -> pl.DataFrame:
     )
 
 
+MAPPING = ["person", "group"]
+
+
 def series_in(path: Path, method=METHODS["m-invariance"], **said) -> Series:
     return Series("s", SCHEMA, method, to=path / "out", ledger=path / "s.db", **said)
 
@@ -47,18 +50,19 @@ def series_in(path: Path, method=METHODS["m-invariance"], **said) -> Series:
 def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often tables of a folder, and mappings of the ledger, were read."""
     counts: Counter[str] = Counter()
-    tables, mapping = folder.read_tables, ledger_module.unpack_groups
+    tables, unpacked = folder.read_tables, ledger_module.unpack
 
     def counting_tables(path, manifest):
         counts["tables"] += 1
         return tables(path, manifest)
 
     def counting_mappings(content):
-        counts["mappings"] += 1
-        return mapping(content)
+        table = unpacked(content)
+        counts["mappings"] += table.columns == MAPPING
+        return table
 
     monkeypatch.setattr(folder, "read_tables", counting_tables)
-    monkeypatch.setattr(ledger_module, "unpack_groups", counting_mappings)
+    monkeypatch.setattr(ledger_module, "unpack", counting_mappings)
     return counts
 
 
@@ -152,8 +156,12 @@ def test_a_series_is_checked_without_holding_it(
         alone = verification.verify(folders[:many], ledger=ledger)
         assert max(read.values()) <= 3 * many
         assert (alone.holds and many < 6) or alone.to_json() == whole.to_json()
-    mapping = ledger_module.unpack_groups
-    monkeypatch.setattr(ledger_module, "unpack_groups", lambda content: mapping(content)[1:])
+
+    def short(content, unpacked=ledger_module.unpack):
+        table = unpacked(content)
+        return table[1:] if table.columns == MAPPING else table
+
+    monkeypatch.setattr(ledger_module, "unpack", short)
     followed = method != "mondrian"  # else nobody is looked up
     assert verification.verify(folders, ledger=ledger).holds is not followed
 

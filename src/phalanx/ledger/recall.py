@@ -13,7 +13,7 @@ from phalanx.errors import LedgerError
 from phalanx.ledger.committing import CARRIED
 from phalanx.ledger.entries import ReleaseEntry
 from phalanx.ledger.rows import Entries, Rows
-from phalanx.ledger.sealing import parts_of, tables_of, unpack, unpack_groups, within
+from phalanx.ledger.sealing import parts_of, tables_of, unpack, within
 
 GROUPS: Final = "groups"
 MEMORY: Final = "memory/"
@@ -128,7 +128,7 @@ class Recall:
                 wanted = [GROUPS] if part is None else []
                 wanted += [within(of, GROUPS) for of in parts_of(segments) if part in (None, of)]
                 mappings = [
-                    unpack_groups(self._table(entry, segments, name))
+                    unpack(self._table(entry, segments, name))
                     for name in wanted
                     if name in segments
                 ]

@@ -136,7 +136,7 @@ def _in_one(table: pa.Table) -> memoryview:
 
 
 def unpack(content: bytes | memoryview) -> pl.DataFrame:
-    """The table that was packed."""
+    """The table that was packed, or the mapping (person Binary, group Int64)."""
     return pl.DataFrame(pa.ipc.open_file(content).read_all())
 
 
@@ -170,12 +170,6 @@ def pack_groups(groups: pl.DataFrame) -> memoryview:
             groups[order[at : at + _AT_ONCE]] for at in range(0, max(len(order), 1), _AT_ONCE)
         )
     )
-
-
-def unpack_groups(content: bytes | memoryview) -> pl.DataFrame:
-    """The mapping (person Binary, group Int64)."""
-    table = pa.ipc.open_file(content).read_all()
-    return pl.DataFrame(table.set_column(0, "person", table["person"].cast(pa.large_binary())))
 
 
 def _words(persons: pl.Series) -> np.ndarray[Any, np.dtype[np.uint64]]:

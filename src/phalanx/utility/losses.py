@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints, different
+from phalanx.arrays import Bools, Floats, Ints, different, firsts, numbered
 from phalanx.data.correlation import contingency_of
 from phalanx.utility.bins import Bins, Coded
 
@@ -166,9 +166,15 @@ def propensity(one: Coded, other: Coded) -> float:
     for name in names:
         values = np.concatenate([one[name], other[name]])
         codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(names))))
-    target = np.repeat([0.0, 1.0], [n, others])
-    weight = np.repeat([0.5 / max(n, 1), 0.5 / max(others, 1)], [n, others]) * (n + others)
-    p = _probability(_regression(codes, target, weight))
+    # rows that have the same values are as one, which is of either table with its share
+    alike = numbered(codes, n + others)
+    there_are = int(alike.max(initial=-1)) + 1
+    ours, theirs = (
+        np.bincount(rows, minlength=there_are) * (0.5 / max(len(rows), 1)) * (n + others)
+        for rows in (alike[:n], alike[n:])
+    )
+    weight, first = ours + theirs, firsts(alike, there_are)
+    p = _probability(_regression([code[first] for code in codes], theirs / weight, weight))
     return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
 
 

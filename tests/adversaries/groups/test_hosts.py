@@ -6,37 +6,8 @@ import pytest
 
 from adversaries.groups.test_posterior import WORKED, attack, encoded, published
 from phalanx.adversaries import Extremes, Linkage, Posterior
-from phalanx.adversaries.groups import hosts
+from phalanx.adversaries.groups import hosts, meeting
 from phalanx.errors import ReleaseError
-
-
-def test_boxes_are_found_by_halving(monkeypatch):
-    """Tuples and boxes that are halved give the pairs that comparing all with all does."""
-    rng = np.random.default_rng(5)
-    codes, ends = rng.integers(0, 9, (80, 3)), np.sort(rng.integers(0, 9, (60, 3, 2)))
-    pairs = []
-    for few in (1 << 16, 1):
-        monkeypatch.setattr(hosts, "_FEW", few)
-        found = list(hosts.containing(codes, ends[..., 0], ends[..., 1]))
-        assert (len(found) == 1) == (few > 1)
-        pairs.append(
-            sorted(
-                (t, b)
-                for some, boxes in found
-                for t, b in zip(some.tolist(), boxes.tolist(), strict=True)
-            )
-        )
-
-    assert (
-        pairs[0]
-        == pairs[1]
-        == [
-            (t, b)
-            for t in range(80)
-            for b in range(60)
-            if ((codes[t] >= ends[b, :, 0]) & (codes[t] <= ends[b, :, 1])).all()
-        ]
-    )
 
 
 def test_shares_below_floating_point():
@@ -67,7 +38,7 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     whole = attack("generalized", rows, buckets)
     of = hosts.Hosts.of(published("generalized", microdata, buckets).form, microdata)
     monkeypatch.setattr(hosts, "_ENTRIES", 2 * int(of.open.max()))
-    monkeypatch.setattr(hosts, "_FEW", 1)
+    monkeypatch.setattr(meeting, "_FEW", 1)
     parts = [part for part, *_ in of.probabilities(of.law)]
 
     assert 1 < len(parts) < len(of.codes)
@@ -84,7 +55,7 @@ def test_more_pairs_than_are_held_are_refused(monkeypatch, adversary):
     """One sentence, before all pairs of a tuple and a group are there; who holds no pairs is played
     nevertheless.
     """
-    monkeypatch.setattr(hosts, "_MOST_PAIRS", 3)
+    monkeypatch.setattr(meeting, "_MOST_PAIRS", 3)
     if isinstance(adversary, Linkage):
         assert attack("generalized", WORKED, [0, 1] * 4, adversary).persons == len(WORKED)
         return

@@ -14,7 +14,8 @@ import polars as pl
 from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NO_PERSON, Ends
-from phalanx.adversaries.groups.hosts import containing, original_table
+from phalanx.adversaries.groups.hosts import original_table
+from phalanx.adversaries.groups.meeting import containing
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.groups.hosts import containing, few_enough
-from phalanx.arrays import Bools, Ints
+from phalanx.adversaries.groups.meeting import containing, few_enough
+from phalanx.arrays import Bools, Ints, firsts, numbered
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -86,18 +86,19 @@ class Ends:
         form, groups = release.generalized, Groups.of(release)
         names = [a.name for a in form.attribute("quasi")]
         parts = [microdata] if microdata.registry is None else [microdata, microdata.registry]
-        population = np.concatenate(
-            [np.stack([part.columns[name].codes for name in names], axis=1) for part in parts]
-        )
+        population = [
+            np.concatenate([part.columns[name].codes for part in parts]) for name in names
+        ]
         ids, place = places(form.table[GROUP])
         rows = np.zeros(len(ids), dtype=np.int64)
         rows[place] = np.arange(len(place))
         codes = _codes(release, microdata, rows)
         # a person in a group without a row may have set its ends
         codes[groups.registered > 0] = NO_PERSON
-        tuples, first, of_person, persons = np.unique(
-            population, axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
+        of_person = numbered(population, len(population[0]))
+        persons = np.bincount(of_person)
+        first = firsts(of_person, len(persons))
+        tuples = np.stack([codes[first] for codes in population], axis=1)
         low, high = (
             np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True)
         )
@@ -124,16 +125,15 @@ class Ends:
                 f"{strange} group(s) of the release have an end that no row of the original"
                 " table can have set; check that it is the table that was published."
             )
-        fewest = np.full(len(tuples), len(population) + 1)
+        fewest = np.full(len(tuples), len(of_person) + 1)
         for a, side in np.ndindex(codes.shape[1:]):
             who, of = _setting(owner, group, tuples, codes, a, side)
             np.minimum.at(fewest, who, candidates[of, a, side])
-        fewest[fewest > len(population)] = 0
-        of_person = of_person.ravel()
+        fewest[fewest > len(of_person)] = 0
         hosted = np.isin(np.arange(len(tuples)), owner)[of_person]
         return cls(
             groups,
-            population,
+            np.stack(population, axis=1),
             rows,
             codes,
             candidates,

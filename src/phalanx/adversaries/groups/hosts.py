@@ -14,7 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import original_of
-from phalanx.arrays import Floats, Ints, different
+from phalanx.adversaries.groups.meeting import containing, few_enough
+from phalanx.arrays import Floats, Ints, different, firsts, numbered
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -40,12 +41,6 @@ counting is off.
 
 _ENTRIES: Final = 1 << 22
 """Entries that are held at once: of tuples, their groups and the values there."""
-_PAIRS: Final = 1 << 22
-"""Pairs of a tuple and a box that are compared at once."""
-_MOST_PAIRS: Final = 1 << 26
-"""More pairs of a tuple and a box that contains it take more than 4 GB, and minutes."""
-_FEW: Final = 1 << 16
-"""So many are compared without dividing them first."""
 _TINY: Final = 1e-290
 """Shares below this are near what floating point cannot tell from 0; their logarithms are far from
 it.
@@ -214,9 +209,10 @@ def original_table(release: Release, evidence: Evidence) -> Microdata:
 def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
     """The distinct tuples, a row that has each, and each person's."""
     names = [a.name for a in form.attribute("quasi")]
-    codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
-    _, rows, of_person = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    return codes[rows], rows.astype(np.int64), of_person.ravel().astype(np.int64)
+    columns = [microdata.columns[name].codes for name in names]
+    of_person = numbered(columns, microdata.rows)
+    rows = firsts(of_person, int(of_person.max(initial=-1)) + 1)
+    return np.stack([codes[rows] for codes in columns], axis=1), rows, of_person
 
 
 def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Floats) -> Found:
@@ -318,61 +314,6 @@ def _of_generalized(
     key.sort()
     owner, group = np.divmod(key, len(low))
     return groups, (owner, group, groups.sizes[group].astype(np.float64)), {}, 0.0
-
-
-def few_enough(pairs: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-    """The same pairs of a tuple and a box; ReleaseError as soon as they are too many to be held at
-    once.
-    """
-    so_far = 0
-    for owner, group in pairs:
-        so_far += len(owner)
-        if so_far > _MOST_PAIRS:
-            raise ReleaseError(
-                f"there are more than {_MOST_PAIRS} pairs of a tuple and a group that may host it,"
-                " which is more than this adversary can hold."
-            )
-        yield owner, group
-
-
-def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of a tuple and a box that contains it; tuples are halved, with the boxes that reach
-    into each half, while this saves comparisons.
-    """
-    parts = [(np.arange(len(codes)), np.arange(len(low)))]
-    while parts:
-        some, boxes = parts.pop()
-        halves = _halved(codes, low, high, some, boxes) if len(some) * len(boxes) > _FEW else None
-        if halves is not None:
-            parts += halves
-            continue
-        step = max(1, _PAIRS // max(len(boxes), 1))
-        for start in range(0, len(some), step):
-            part = some[start : start + step]
-            inside = np.ones((len(part), len(boxes)), dtype=bool)
-            for i in range(codes.shape[1]):
-                inside &= (codes[part, i, None] >= low[boxes, i]) & (
-                    codes[part, i, None] <= high[boxes, i]
-                )
-            at, box = np.nonzero(inside)
-            yield part[at], boxes[box]
-
-
-def _halved(
-    codes: Ints, low: Ints, high: Ints, some: Ints, boxes: Ints
-) -> list[tuple[Ints, Ints]] | None:
-    """The cut at some attribute's median that leaves the fewest pairs to compare; None where none
-    saves a tenth of them.
-    """
-    best, least = None, 0.9 * len(some) * len(boxes)
-    for i in range(codes.shape[1]):
-        median = np.partition(codes[some, i], len(some) // 2)[len(some) // 2]
-        left = codes[some, i] < median
-        reach_left, reach_right = low[boxes, i] < median, high[boxes, i] >= median
-        work = int(left.sum()) * int(reach_left.sum()) + int((~left).sum()) * int(reach_right.sum())
-        if left.any() and work < least:
-            best, least = [(some[left], boxes[reach_left]), (some[~left], boxes[reach_right])], work
-    return best
 
 
 def _together(parts: Sequence[Found]) -> Found:

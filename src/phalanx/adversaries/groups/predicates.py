@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from phalanx.adversaries.candidates import Values
+from phalanx.adversaries.groups.meeting import meeting
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -24,8 +25,6 @@ from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.recoded import Recoded
 
-_AT_ONCE: Final = 1 << 22
-"""Pairs of regions that are compared at once."""
 _ANY: Final = -1
 _LOOSE: Final = False
 """No end need be a row's value."""
@@ -194,21 +193,15 @@ class Regions:
         whose boxes reach into theirs, by the shares.
         """
         expected, own_share = np.zeros(len(tried)), self.share(self.low, self.high)
-        step = max(1, _AT_ONCE // max(len(self), 1))
-        for start in range(0, len(tried), step):
-            part = tried[start : start + step]
-            meet = part[:, None] != np.arange(len(self))
-            for a in range(self.low.shape[1]):
-                meet &= (self.low[part, a, None] <= self.high[:, a]) & (
-                    self.high[part, a, None] >= self.low[:, a]
-                )
-            ours, theirs = np.nonzero(meet)
+        each = self.rows / np.where(own_share > 0, own_share, 1)
+        for at, theirs in meeting((self.low[tried], self.high[tried]), (self.low, self.high)):
+            ours = tried[at]
             both = self.share(
-                np.maximum(self.low[part[ours]], self.low[theirs]),
-                np.minimum(self.high[part[ours]], self.high[theirs]),
+                np.maximum(self.low[ours], self.low[theirs]),
+                np.minimum(self.high[ours], self.high[theirs]),
             )
-            rows = both / np.where(own_share[theirs] > 0, own_share[theirs], 1) * self.rows[theirs]
-            expected[start : start + step] = np.bincount(ours, weights=rows, minlength=len(part))
+            rows = np.where(ours == theirs, 0, both * each[theirs])
+            expected += np.bincount(at, weights=rows, minlength=len(tried))
         return expected
 
 

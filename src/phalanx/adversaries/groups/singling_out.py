@@ -23,7 +23,7 @@ from phalanx.adversaries.base import (
     wilson,
 )
 from phalanx.adversaries.disclosure import one_release
-from phalanx.adversaries.groups.hosts import containing
+from phalanx.adversaries.groups.meeting import containing
 from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Floats, Ints

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from phalanx.adversaries.records.rows import BITS, bits_of
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.arrays import Bools, Floats, Integers, Ints, ordered
 
 _AT_ONCE: Final = 1 << 20
 """Corners of boxes that enter a grid at once."""
@@ -131,18 +131,52 @@ def in_pairs(
     full = int(sets.all(axis=1).argmax())
     chosen = bits_of(sets)
     most = max(1, _PAIRS // max(len(boxes.sizes), len(sets)))
+    own, low, high = _narrow(codes[order], boxes.low, boxes.high)
+    sizes, cells = boxes.sizes.astype(np.float64), _Cells.of(boxes)
     for part in _parts(of_value, n, most):
-        within = _within(codes[order[part]], boxes.low, boxes.high)
-        sums = _sums(within, boxes.sizes, chosen, d, every=every)
+        within = _within(own[part], low, high)
+        sums = _sums(within, sizes, chosen, d, every=every)
         count[order[part]] = sums[:, full]
         there = sums[:, full] > 0
-        identity += (1 / sums[there]).sum(axis=0)
+        if not there.all():
+            within, sums = within[:, there], sums[there]
+        identity += (1 / sums).sum(axis=0)
         if of_value is not None:
-            cells = np.flatnonzero(boxes.value == of_value[part.start])
-            held = within[:, there][:, :, boxes.group[cells]]
-            alike = _sums(held, boxes.count[cells], chosen, d, every=every)
-            attribute += (alike / sums[there]).sum(axis=0)
+            groups, counts = cells.of_value(int(of_value[part.start]))
+            alike = _sums(within[:, :, groups], counts, chosen, d, every=every)
+            attribute += (alike / sums).sum(axis=0)
     return Covered(count, identity, attribute)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """What groups hold, by value."""
+
+    value: Ints
+    """Ascending, shape (c,)."""
+    group: Ints
+    count: Floats
+
+    @classmethod
+    def of(cls, boxes: Boxes) -> "_Cells":
+        value, order = ordered(boxes.value)
+        return cls(value, boxes.group[order], boxes.count[order].astype(np.float64))
+
+    def of_value(self, value: int) -> tuple[Ints, Floats]:
+        """The groups that have it, and how many records of each."""
+        begin, end = (int(np.searchsorted(self.value, value, side)) for side in ("left", "right"))
+        return self.group[begin:end], self.count[begin:end]
+
+
+def _narrow(codes: Ints, low: Ints, high: Ints) -> tuple[Integers, Integers, Integers]:
+    """The same persons and boxes in the least room, boxes by attribute, shape (d, g): all boxes are
+    gone through for every person.
+    """
+    top = int(codes.max(initial=0))
+    kind = np.min_scalar_type(-top - 2)  # for one more than there are, and one less
+    begin = np.clip(low.T, 0, top + 1).astype(kind, order="C")
+    end = np.clip(high.T, -1, top).astype(kind, order="C")
+    return codes.astype(kind), begin, end
 
 
 def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
@@ -161,29 +195,32 @@ def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
         start = end
 
 
-def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
+def _within(codes: Integers, low: Integers, high: Integers) -> Integers:
     """On which attributes each of some persons is within each box, as words of bits, shape (words,
-    persons, boxes).
+    persons, boxes); of up to eight attributes words of a byte.
     """
-    inside_bits = np.zeros((-(-codes.shape[1] // BITS), len(codes), len(low)), dtype=np.int64)
-    for a in range(codes.shape[1]):
-        inside = (codes[:, a, None] >= low[None, :, a]) & (codes[:, a, None] <= high[None, :, a])
-        inside_bits[a // BITS] |= inside.astype(np.int64) << a % BITS
+    n, d = codes.shape
+    kind: type[np.integer] = np.uint8 if d <= min(BITS, 8) else np.int64
+    inside_bits = np.zeros((-(-d // BITS), n, low.shape[1]), dtype=kind)
+    for a in range(d):
+        inside = (codes[:, a, None] >= low[a]) & (codes[:, a, None] <= high[a])
+        inside_bits[a // BITS] |= inside.view(np.uint8).astype(kind, copy=False) << kind(a % BITS)
     return inside_bits
 
 
-def _sums(within: Ints, weight: Ints, chosen: Ints, d: int, *, every: bool) -> Floats:
+def _sums(within: Integers, weight: Floats, chosen: Ints, d: int, *, every: bool) -> Floats:
     """For every person and set of attributes, as the bits that are ``chosen``, the weight of the
     boxes that hold the person on all of them, shape (persons, m).
     """
     n = within.shape[1]
     if not every:
-        weights, sums = weight.astype(np.float64), np.zeros((n, chosen.shape[1]))
-        for at, bits in enumerate(chosen.T):
+        sums = np.zeros((n, chosen.shape[1]))
+        for at, bits in enumerate(chosen.T.tolist()):
             held = [(word & some) == some for word, some in zip(within, bits, strict=True)]
-            sums[:, at] = np.logical_and.reduce(held) @ weights
+            sums[:, at] = np.logical_and.reduce(held) @ weight
         return sums
-    keys = within[0] + (np.arange(n) << d)[:, None]
+    keys = within[0].astype(np.int64)
+    keys += (np.arange(n) << d)[:, None]
     summed = np.bincount(
         keys.ravel(), weights=np.broadcast_to(weight, keys.shape).ravel(), minlength=n << d
     ).reshape([n] + [2] * d)

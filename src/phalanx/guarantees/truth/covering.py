@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints, different, places_in
+from phalanx.arrays import Bools, Ints, different, firsts, numbered, places_in
 from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.slicing.posterior import matches
@@ -268,7 +268,9 @@ class OfSliced:
                 self._covered[rows[some.tuple]] = True
             return
         own = places_of_values(view.sensitive.values, microdata)[microdata.sensitive.codes[rows]]
-        kinds, of_row = np.unique(np.column_stack([tuples, own]), axis=0, return_inverse=True)
+        columns = np.column_stack([tuples, own])
+        of_row = numbered(columns.T, len(columns))
+        kinds = columns[firsts(of_row, int(of_row.max(initial=-1)) + 1)]
         q, v = len(view.sensitive.values) + 1, len(view.sides[-1].values)  # type: ignore[arg-type]
         group = view.sensitive.cell_group
         cells = np.unique(
@@ -278,7 +280,7 @@ class OfSliced:
         for some in matches(view, kinds[:, :-1]):
             wanted = (some.bucket * v + kinds[some.tuple, -2]) * q + kinds[some.tuple, -1]
             covered[some.tuple[places_in(wanted, cells) >= 0]] = True
-        self._covered[rows] = covered[of_row.ravel()]
+        self._covered[rows] = covered[of_row]
 
     @property
     def uncovered(self) -> int:

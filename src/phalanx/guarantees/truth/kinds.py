@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Bools, Integers, Ints, different, firsts, places_in
+from phalanx.arrays import Bools, Integers, Ints, firsts, numbered, places_in
 from phalanx.guarantees.views.box_search import pairs_inside
 
-_MOST_KEYS: Final = 1 << 62
 """A number of a kind is below this."""
 _FEW: Final = 64
 """Where persons lie in the boxes of no more groups than this, on average, groups are looked for by
@@ -67,12 +66,12 @@ class Kinds:
         >>> kinds.points.ravel(), kinds.point, kinds.value, kinds.persons
         (array([2, 4]), array([0, 1, 1]), array([0, 0, 1]), array([1, 5, 2]))
         """
-        point_of_row = _numbered(codes, len(own))
+        point_of_row = numbered(codes, len(own))
         first = firsts(point_of_row, int(point_of_row.max(initial=-1)) + 1)
         points = np.empty((len(first), len(codes)), dtype=np.int64)
         for i, code in enumerate(codes):
             points[:, i] = code[first]
-        of_row = _numbered([point_of_row, own], len(own))
+        of_row = numbered([point_of_row, own], len(own))
         example = firsts(of_row, int(of_row.max(initial=-1)) + 1)
         persons = np.bincount(of_row, weights=many, minlength=len(example)).astype(np.int64)
         return cls(
@@ -159,16 +158,3 @@ def _some(ends: Ints) -> Iterator[slice]:
         last = max(first + 1, int(np.searchsorted(ends, before + _AT_ONCE, side="right")))
         yield slice(first, last)
         first = last
-
-
-def _numbered(columns: Sequence[Integers], n: int) -> Ints:
-    """The place of each of n rows among the different ones, in their order, shape (n,)."""
-    number, many = np.zeros(n, dtype=np.int64), 1
-    for column in columns:
-        width = int(column.max(initial=0)) + 1
-        if many * width >= _MOST_KEYS:
-            number = different(number)[1]
-            many = int(number.max(initial=0)) + 1
-        number = number * width + column
-        many *= width
-    return different(number)[1]

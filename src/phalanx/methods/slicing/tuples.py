@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phalanx.arrays import Codes, Integers, different, firsts
+from phalanx.arrays import Codes, different, firsts, numbered
 from phalanx.data.microdata import Microdata
 from phalanx.methods.slicing.kernels.halves import Cells
 from phalanx.release.forms.sliced import Boxes
@@ -36,9 +36,10 @@ class Coded:
         for i, column in enumerate(columns):
             names = [name for name in column if name != secret]
             if i in boxes:
-                values[i] = numbered([boxes[i].of_row])
+                values[i] = numbered([boxes[i].of_row], microdata.rows)
             elif names:
-                values[i] = numbered([microdata.columns[name].codes for name in names])
+                codes = [microdata.columns[name].codes for name in names]
+                values[i] = numbered(codes, microdata.rows)
         return cls(values, None if secret is None else microdata.columns[secret].codes)
 
     @property
@@ -56,7 +57,7 @@ class Coded:
     @cached_property
     def distinct(self) -> Codes:
         """The different tuples, without their sensitive values, shape (c, t)."""
-        which = numbered(list(self.values))
+        which = numbered(self.values, self.rows)
         return self.values[:, firsts(which, int(which.max()) + 1)]
 
 
@@ -67,14 +68,3 @@ def cells_of(q: Codes, s: Codes) -> Cells:
     of_pair = (pairs // values).astype(np.int32)
     first = np.searchsorted(of_pair, np.arange(int(q.max()) + 2)).astype(np.int64)
     return Cells(of_row.astype(np.int32), of_pair, (pairs % values).astype(np.int32), first)
-
-
-def numbered(codes: Sequence[Integers]) -> Codes:
-    """The number of every row's combination of codes, 0 .. v-1 in their order, shape (n,)."""
-    combined = codes[0].astype(np.int64)
-    for more in codes[1:]:
-        width = int(more.max()) + 1
-        if int(combined.max()) >= 2**31:
-            combined = different(combined)[1]
-        combined = combined * width + more
-    return different(combined)[1].astype(np.int32)
