@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from phalanx import arrays
 from phalanx.guarantees.truth import kinds as searched
 from phalanx.guarantees.truth.kinds import Kinds, Shown
 
@@ -73,7 +74,7 @@ def test_kinds_are_those_of_numpy(monkeypatch, most):
     """Their rows, order, numbers and first rows, where the number of a kind fits, and where columns
     are numbered anew on the way.
     """
-    monkeypatch.setattr(searched, "_MOST_KEYS", most)
+    monkeypatch.setattr(arrays, "_MOST_NUMBERS", most)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = rng.integers(0, 3, (int(rng.integers(0, 40)), 4))
