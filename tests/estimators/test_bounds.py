@@ -14,8 +14,8 @@ from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
-from phalanx.estimators.bounds import _Taken as Taken
 from phalanx.estimators.conditions import All, Comparison, Either, Query
+from phalanx.estimators.sums import Taken
 from phalanx.release import folder
 from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
 from support.work import lines
@@ -141,13 +141,13 @@ def test_whoever_forgets_counterfeits_is_caught(
 ) -> None:
     """The broken twin: bounds that take counterfeits for persons do not hold."""
     release, table = counterfeited
-    right = module.view_of
+    right = module.view_to_ask
 
     def forgetful(of):
         view = right(of)
         return replace(view, counterfeits=np.zeros_like(view.counterfeits))
 
-    monkeypatch.setattr(module, "view_of", forgetful)
+    monkeypatch.setattr(module, "view_to_ask", forgetful)
     assert outside(
         release, table, table.height - (release.manifest.rows - release.manifest.counterfeits)
     )[0]
@@ -163,8 +163,8 @@ def test_whoever_forgets_suppression_is_caught(tmp_path, monkeypatch: pytest.Mon
     release = published(METHODS["m-invariance"], table, tmp_path)
     assert release.manifest.rows < table.height
     assert outside(release, table, None)[0] == []
-    right = module.view_of
-    monkeypatch.setattr(module, "view_of", lambda of: replace(right(of), unpublished=0))
+    right = module.view_to_ask
+    monkeypatch.setattr(module, "view_to_ask", lambda of: replace(right(of), unpublished=0))
     assert outside(release, table, None)[0]
 
 
@@ -176,7 +176,7 @@ def test_whoever_believes_in_ends_is_caught(
     do not hold.
     """
     release, table = releases(name)
-    right = module.view_of
+    right = module.view_to_ask
 
     def believing(of):
         view = right(of)
@@ -186,7 +186,7 @@ def test_whoever_believes_in_ends_is_caught(
         )
 
     assert outside(release, table, None, single_values(table))[0] == []
-    monkeypatch.setattr(module, "view_of", believing)
+    monkeypatch.setattr(module, "view_to_ask", believing)
     assert outside(release, table, None, single_values(table))[0]
 
 
@@ -199,7 +199,7 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
     release = published(
         method, table, tmp_path, px.Schema(identifier="who", quasi=["age"], missing="value")
     )
-    right = module.view_of
+    right = module.view_to_ask
 
     def closed(of):
         view = right(of)
@@ -225,7 +225,7 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
     ]
     assert outside(release, table, None, last)[0] == []
     for broken in (closed, pushed):
-        monkeypatch.setattr(module, "view_of", broken)
+        monkeypatch.setattr(module, "view_to_ask", broken)
         assert outside(release, table, None, last)[0]
 
 

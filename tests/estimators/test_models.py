@@ -45,7 +45,9 @@ def test_regions_have_the_rows_of_their_boxes(seed: int, ends: bool) -> None:
     """By running sums over regions, which make of a box two differences."""
     boxes, counts, measure = some_boxes(seed)
     right = spreading.spread(boxes, counts, measure, ends=ends, rounds=ROUNDS)
-    found = models.maximized(as_arrays(boxes), np.array(counts), np.array(measure), ends=ends)
+    found = models.maximized(
+        models.Boxes.of(as_arrays(boxes), np.array(counts)), np.array(measure), ends=ends
+    )
     assert found == pytest.approx(right, rel=1e-6, abs=1e-6)
 
 

@@ -81,12 +81,13 @@ def _numbers(figure: Any) -> list[float]:
     return list(figure) if isinstance(figure, tuple) else [figure]
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("kind", METHODS)
 def test_parts_answer_as_the_whole_does(
-    released: Callable[[str], Path], kind: str, monkeypatch: pytest.MonkeyPatch
+    released: Callable[[str], Path], kind: str, apart: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Certain bounds and estimates are those of the release as if it had no parts; and no table is
-    read whole.
+    """Certain bounds, estimates and intervals are those of the release as if it had no parts; and no
+    table is read whole. Parts that the memory does not hold together are asked one by one.
     """
     path = released(kind)
     read = Release.read(path)
@@ -94,12 +95,16 @@ def test_parts_answer_as_the_whole_does(
     undivided = replace(read, manifest=read.manifest.model_copy(update={"parts": []}))
     monkeypatch.setattr(folder, "_check_parts_fit", lambda *_: pytest.fail("it was read whole"))
     asked = px.Release.read(path)
+    if apart:
+        left = iter([1 << 40] * len(read.manifest.parts) + [0])
+        monkeypatch.setattr(answering, "memory_left", lambda: next(left))
+    assert bool(answering.view_to_ask(asked).parts) is apart
     for query in QUERIES:
         mine, whole = (px.estimators.estimate(each, query) for each in (asked, undivided))
         assert len(mine.figures) == len(whole.figures) > 0
         for one, other in zip(mine.figures, whole.figures, strict=True):
             assert one.values == other.values
-            for name in ("low", "high", "published", "estimate"):
+            for name in ("low", "high", "published", "estimate", "interval"):
                 of_parts, of_whole = getattr(one, name), getattr(other, name)
                 assert (of_parts is None) == (of_whole is None)
                 assert of_whole is None or _numbers(of_parts) == pytest.approx(

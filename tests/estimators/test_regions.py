@@ -13,7 +13,7 @@ from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.estimators import recoded
 from phalanx.estimators.bounds import merged
 from phalanx.estimators.conditions import All, Comparison, Either
-from phalanx.estimators.models import _classes, maximized
+from phalanx.estimators.models import Boxes, _classes, maximized
 from phalanx.estimators.regions import Line, Regions, declared_tree, spans
 from phalanx.estimators.view import Box, Ends, Facet, View
 from phalanx.release.manifest import PublishedAttribute
@@ -48,9 +48,8 @@ def test_a_value_beyond_all_others_leaves_figures_to_them() -> None:
     none = np.zeros(3, dtype=bool)
     box = Box(np.array([0, 1, 3]), np.array([0, 2, 3]), none, none, np.arange(3))
     with np.errstate(all="raise", under="ignore"):
-        share = maximized(
-            box, np.array([4, 4, 4]), np.array([1.0, 0.0, 2.0, 1e300, 0.0]), ends=False
-        )
+        boxes = Boxes.of(box, np.array([4, 4, 4]))
+        share = maximized(boxes, np.array([1.0, 0.0, 2.0, 1e300, 0.0]), ends=False)
     assert np.isfinite(share).all()
     assert [share[0], share[1:3].sum(), share[3]] == pytest.approx([1 / 3] * 3, rel=1e-3)
 

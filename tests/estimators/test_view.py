@@ -29,6 +29,13 @@ QUERIES = [
     "avg(age) where since >= '2004-01-01'",
     "count(*) group by ill",
 ]
+LONGER = [
+    "avg(pay) where age >= 30 or (pay > 2 and age < 20)",
+    "sum(age) where job = 'office' and ill != 'gout'",
+    "count(*) where (sex = 'f' or age < 30) and (pay < 3 or ill = 'flu')",
+    "avg(pay) where age < 0",
+    "sum(pay) where pay < 2",
+]
 
 
 @pytest.fixture
@@ -50,11 +57,53 @@ def test_answers_and_tables_are_the_same(tmp_path, name: str) -> None:
     expected = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
     shared = whole.shared()
     assert any(e.which is not None for f in shared.facets for e in f.ends.values())
-    for view in (shared, View.together([some.packed() for some in halves(whole)])):
+    for view in (shared, View.apart([some.packed() for some in halves(whole)]).whole()):
         _views[release] = view
         found = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
         assert found[0] == expected[0]
         assert found[1][0].equals(expected[1][0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_parts_that_stay_apart_answer_the_same(tmp_path, name: str) -> None:
+    """Of every form: figures are added up part by part, and what is believed is learned of all."""
+    release = published(METHODS[name], people(), tmp_path)
+    queries = QUERIES[:2] if name == "safe-sampling" else [*QUERIES, *LONGER]
+    whole = view_of(release)
+    expected = [estimate(release, query, weighted=False) for query in queries]
+    _views[release] = View.apart([some.packed() for some in halves(whole)])
+    for answer, query in zip(expected, queries, strict=True):
+        found = estimate(release, query, weighted=False)
+        assert found.notes == answer.notes and found.model == answer.model
+        assert len(found.figures) == len(answer.figures)
+        for one, other in zip(found.figures, answer.figures, strict=True):
+            assert numbers(one) == pytest.approx(numbers(other), rel=1e-9, abs=1e-9)
+    assert _views[release].parts
+    assert draw(release, 1, seed=1)[0].columns == [a.name for a in whole.attributes]
+    assert not _views[release].parts
+
+
+def numbers(figures) -> list[float]:
+    """All of its figures; infinite ones for those that are not there."""
+    ends = [figures.low, figures.high, figures.estimate, *(figures.published or (None, None))]
+    ends += figures.interval or (None, None)
+    return [float("inf") if end is None else float(end) for end in ends]
+
+
+def test_what_is_shared_holds_nothing_else() -> None:
+    """Some texts among many keep no memory of the many: Polars gives those that it gathers all the
+    memory that they were in.
+    """
+    texts = ["a text of more than twelve letters", None, "another text of as many"]
+    chosen = np.random.default_rng(1).integers(0, 3, 30_000)
+    values = pl.Series("a", [texts[i] for i in chosen.tolist()])
+    shared = Ends.of_interval(values, values.reverse()).shared()
+    assert shared.which is not None
+    assert [shared.low[int(i)] for i in shared.which[:50]] == values[:50].to_list()
+    assert [shared.high[int(i)] for i in shared.which[:50]] == values.reverse()[:50].to_list()
+    for end in (shared.low, shared.high):
+        held = end.to_arrow(compat_level=pl.CompatLevel.newest()).get_total_buffer_size()
+        assert held < 2_000
 
 
 def halves(view: View) -> list[View]:

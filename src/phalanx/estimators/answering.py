@@ -9,7 +9,6 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.sources.available_memory import memory_left
@@ -53,6 +52,8 @@ experiments/answers found enough for 95 %; no interval for others.
 """
 
 _Z: Final = 1.959963984540054
+_ASKING: Final = 64
+"""About so many bytes an answer takes for each entry that is looked at."""
 _MOST_GROUPS: Final = 1000
 
 
@@ -98,9 +99,11 @@ def answer(
     beside: Sequence[Release] = (),
 ) -> Estimate:
     """Answer a query that was read; ``text`` is what it is called."""
-    view = _told(view_of(release), suppressed)
+    view = _told(view_to_ask(release), suppressed)
+    if weighted and view.weights:  # whose bounds are of all groups at once
+        view = _told(view_of(release), suppressed)
     weights = view.weights if weighted else None
-    others = [view_of(other) for other in beside]
+    others = [view_to_ask(other) for other in beside]
     method = str(release.manifest.method.get("name"))
     notes = _notes(view, asked, method, weights)
     if asked.of is not None and not view.line(asked.of).numeric:
@@ -124,7 +127,22 @@ def answer(
 
 
 def view_of(release: Release) -> View:
-    """What a release shows, looked at once; how many rows it does not, where its manifest tells."""
+    """What a release shows, looked at once; how many rows it does not, where its manifest tells.
+    MachineError where the memory does not hold it whole.
+    """
+    view = view_to_ask(release)
+    if view.parts:
+        size, together = _sizes(view.parts)
+        if together > (room := memory_left()):
+            raise _too_much(release, size + together, room + size)
+        view = _views[release] = _together(release, view)
+    return view
+
+
+def view_to_ask(release: Release) -> View:
+    """The same to be asked, part by part where the memory does not hold it whole beside what an
+    answer takes.
+    """
     check_process(ReleaseError)
     if release in _views:
         return _views[release]
@@ -142,25 +160,48 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
     is more than the memory holds.
     """
     views: list[View] = []
-    parts, held, together = len(release.manifest.parts), 0, 0
+    parts = len(release.manifest.parts)
     for number in range(parts):
         views.append(reader(Part.read_part(release.path, release.manifest, number)).packed())
-        held += views[-1].size
-        together += views[-1].size_together
-        # each stands there twice while they are put together
-        needed = (held + together) * parts // len(views)
+        held, _ = _sizes(views)
+        needed = held * parts // len(views) + _ASKING * max(view.entries for view in views)
         if needed > (room := memory_left() + held):
-            raise MachineError(
-                f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and"
-                f" {room / 1e9:.1f} GB are left; ask on a larger machine."
-            )
+            raise _too_much(release, needed, room)
+    view = View.apart(views)
+    if not view.alike():
+        raise _different(release)
+    # each part stands there twice while they are put together
+    _, together = _sizes(views)
+    if together + _ASKING * sum(view.entries for view in views) > memory_left():
+        return view
+    return _together(release, view)
+
+
+def _together(release: Release, view: View) -> View:
+    """The view that holds all parts; ReleaseError where they are not of one release."""
     try:
-        return View.together(views)
+        return view.whole()
     except (pl.exceptions.PolarsError, KeyError, ValueError):
-        raise ReleaseError(
-            f"{release.path}: its parts do not have the same columns; ask the publisher for the"
-            " folder again."
-        ) from None
+        raise _different(release) from None
+
+
+def _different(release: Release) -> ReleaseError:
+    return ReleaseError(
+        f"{release.path}: its parts do not have the same columns; ask the publisher for the folder"
+        " again."
+    )
+
+
+def _sizes(parts: Sequence[View]) -> tuple[int, int]:
+    """About so many bytes they take apart, and together."""
+    return sum(part.size for part in parts), sum(part.size_together for part in parts)
+
+
+def _too_much(release: Release, needed: int, room: int) -> MachineError:
+    return MachineError(
+        f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and {room / 1e9:.1f} GB"
+        " are left; ask on a larger machine."
+    )
 
 
 def can_be_read(form: Form) -> bool:
@@ -235,15 +276,20 @@ def _notes(view: View, asked: Query, method: str, weights: Weights | None) -> tu
 
 def _others(view: View, name: str) -> str | None:
     """What is said of an attribute that may have values which no group of a query is about."""
-    kind, ends = view.line(name).kind, [f.ends[name] for f in view.facets if name in f.ends]
+    kind, parts = view.line(name).kind, view.parts or (view,)
     if kind == "leaf":
         return None
-    if all((e.unbounded[0] | e.unbounded[1]).any() for e in ends):
+    facets = [
+        [part.facets[i].ends[name] for part in parts]
+        for i, facet in enumerate(parts[0].facets)
+        if name in facet.ends
+    ]
+    if all(any((e.unbounded[0] | e.unbounded[1]).any() for e in ends) for ends in facets):
         return (
             f"of some rows the release does not say between which values {name!r} is, so that it may"
             " have others than those of the groups"
         )
-    if kind == "text" and not all(e.exact for e in ends):
+    if kind == "text" and not all(e.exact for ends in facets for e in ends):
         return (
             f"{name!r} is published in intervals, so that it may have values that are no end of one;"
             " the groups are those that are known"
@@ -275,7 +321,7 @@ def _values(view: View, name: str) -> list[Any]:
     """All values that an attribute may have, in order, where that can be said."""
     view.attribute(name)
     line = view.line(name)
-    facets = [facet for facet in (*view.facets, *view.shown) if name in facet.ends]
+    facets = list(view.facets_with(name))
     missing = [None] if any(_has_missing(facet.ends[name]) for facet in facets) else []
     exact = line.kind == "text" or all(_exactly(facet, name) for facet in facets)
     if line.kind == "leaf":
@@ -358,18 +404,16 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
     model = Model(view, bounds, beside=beside, shared=shared)
     if isinstance(bounds, WeighedBounds):
         return weighed(model, bounds, asked, values)
-    low, high = bounds.rows(asked.where)
-    hard: tuple[float, float] | None = (float(low.sum()), float(high.sum()))
-    open_groups = low < high if asked.of is None else bounds.open_sums(asked.of, asked.where)
+    hard: tuple[float, float] | None = None
+    variance = 0.0
     if asked.aggregate == "count":
-        expected, variance = _spread(model, asked.where, None, 0.0, open_groups)
-        point: float | None = expected[0] / view.share
+        hard, rows, variance = _counted(model, asked.where)
+        point: float | None = rows / view.share
     elif asked.of is not None:
         if asked.aggregate == "mean":  # its variance is that around it, which is not known yet
-            rows, total = (float(part.sum()) for part in model.expected(asked.of, asked.where))
-            variance = 0.0
+            rows, total = model.totals(asked.of, asked.where)
         else:
-            (rows, total), variance = _spread(model, asked.where, asked.of, 0.0, open_groups)
+            rows, total, variance = _spread(model, asked.where, asked.of, 0.0)
         hard = (
             bounds.means(asked.of, asked.where)
             if asked.aggregate == "mean"
@@ -390,9 +434,7 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and view.unpublished is not None
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        interval = _interval(
-            bounds, model, asked, point, variance, hard, ERROR[method], open_groups
-        )
+        interval = _interval(bounds, model, asked, point, variance, hard, ERROR[method])
     of_table = _of_table(view, asked, hard)
     if interval is not None:
         interval = _within((interval[0], interval[1] + (view.unpublished or 0)), of_table)
@@ -422,22 +464,34 @@ def _of_table(
     return hard[0], None if view.unpublished is None else hard[1] + view.unpublished
 
 
-def _spread(
-    model: Model,
-    where: Condition,
-    name: str | None,
-    shift: float,
-    open_groups: npt.NDArray[np.bool_],
-) -> tuple[tuple[float, float], float]:
-    """The expected rows and sum, and the variance of the sum (of the rows, without a name) if
+def _counted(model: Model, where: Condition) -> tuple[tuple[float, float], float, float]:
+    """Between how many rows the condition is true of, of how many it is expected to be, and the
+    variance of that if members of a group are drawn by themselves.
+    """
+    least = most = expected = variance = 0.0
+    for part in model.each():
+        low, high = part.bounds.rows(where)
+        rows = part.rows(where)
+        of_group = np.maximum(rows - rows**2 / np.maximum(part.view.real, 1), 0)
+        least, most = least + float(low.sum()), most + float(high.sum())
+        expected, variance = (
+            expected + float(rows.sum()),
+            variance + float(of_group[low < high].sum()),
+        )
+    return (least, most), expected, variance
+
+
+def _spread(model: Model, where: Condition, name: str, shift: float) -> tuple[float, float, float]:
+    """The expected rows, the expected sum of a number less ``shift``, and the variance of that if
     members of a group are drawn by themselves.
     """
-    rows, sums, squares = model.moments(name, where, shift)
-    real = np.maximum(model.view.real, 1)
-    first = rows if name is None else sums
-    second = rows if name is None else squares
-    variance = np.maximum(second - first**2 / real, 0)
-    return (float(rows.sum()), float(sums.sum())), float(variance[open_groups].sum())
+    expected = total = variance = 0.0
+    for part in model.each():
+        rows, sums, squares = part.moments(name, where, shift)
+        of_group = np.maximum(squares - sums**2 / np.maximum(part.view.real, 1), 0)
+        expected, total = expected + float(rows.sum()), total + float(sums.sum())
+        variance += float(of_group[part.bounds.open_sums(name, where)].sum())
+    return expected, total, variance
 
 
 def _interval(
@@ -448,7 +502,6 @@ def _interval(
     variance: float,
     hard: tuple[float, float] | None,
     error: float,
-    open_groups: npt.NDArray[np.bool_],
 ) -> tuple[float, float] | None:
     """The point and on both sides chance (1.96 standard deviations) and the model's error (a share
     of the distance between hard bounds) together.
@@ -459,7 +512,7 @@ def _interval(
     if asked.of is not None:
         around = 0.0
         if asked.aggregate == "mean":  # off by what its numbers are off from it, over how many
-            (rows, _), variance = _spread(model, asked.where, asked.of, point, open_groups)
+            rows, _, variance = _spread(model, asked.where, asked.of, point)
             around, per = point, max(rows, 1.0)
         width = bounds.width(asked.of, asked.where, around)
     if not math.isfinite(width):

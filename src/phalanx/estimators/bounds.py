@@ -8,19 +8,18 @@ among which they stand. No step takes anything for independent, or evenly spread
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy as np
-import polars as pl
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
+from phalanx.estimators.sums import Numbers, Sums, slack
 from phalanx.estimators.view import Box, Facet, View
 
 Between = tuple[Ints, Ints]
@@ -38,13 +37,22 @@ class Bounds:
         self, view: View, regions: Mapping[str, Regions], shared: Shared | None = None
     ) -> None:
         self.view, self.regions = view, regions
-        self._shared = Shared() if shared is None else shared
-        self._prepared: dict[tuple[str, Condition], _Numbers] = {}
+        self.shared = Shared() if shared is None else shared
+        self._prepared: dict[tuple[str, Condition], Numbers] = {}
+        self._sums: dict[tuple[str, Condition], Sums] = {}
+
+    def each(self) -> "Iterator[Bounds]":
+        """Those of one part of the release after another, of which each is forgotten before the
+        next one, as what is asked group by group is larger than a release; these where it is not
+        in parts.
+        """
+        for view in self.view.each():
+            yield self if view is self.view else type(self)(view, self.regions, self.shared.apart())
 
     def box(self, facet: Facet, name: str) -> Box:
         """A facet's entries on one attribute."""
         regions = self.regions[name]
-        return self._shared.of(
+        return self.shared.of(
             (facet, name, regions), lambda: Box.of(self.view, facet, name, regions)
         )
 
@@ -56,7 +64,7 @@ class Bounds:
         """Of each group, how many rows that are a person's the condition is true of, shapes
         (g,).
         """
-        return self._shared.of(
+        return self.shared.of(
             (self.view, condition, self.regions_of(condition)), lambda: self._rows(condition)
         )
 
@@ -108,7 +116,7 @@ class Bounds:
 
     def _of_box(self, facet: Facet, leaf: "Leaf") -> Between:
         key = (facet, leaf.attribute, self.regions[leaf.attribute], leaf.mask.tobytes())
-        return self._shared.of(key, lambda: self._of_leaf(facet, leaf))
+        return self.shared.of(key, lambda: self._of_leaf(facet, leaf))
 
     def _of_leaf(self, facet: Facet, leaf: "Leaf") -> Between:
         box, n = self.box(facet, leaf.attribute), facet.count
@@ -140,16 +148,15 @@ class Bounds:
         """How far :meth:`sums` would be apart if no row had to stand at an end of its box, which is
         what the error of intervals was measured as a share of.
         """
-        numbers, slack = self._numbers(name, where), self._slack(name, where, shift)
-        least = numbers.anywhere(numbers.least).least(-shift)
-        return 2 * slack - least - numbers.anywhere(-numbers.greatest).least(shift)
+        numbers, more = self._of_all(name, where), self._slack(name, where, shift)
+        return 2 * more - numbers.up_anywhere.least(-shift) - numbers.down_anywhere.least(shift)
 
     def open_sums(self, name: str, where: Condition) -> Bools:
         """In which groups it is open which of the numbers are of rows that the condition is true of,
         be it settled how many; shape (g,).
         """
         low, high = self.rows(where)
-        numbers = self._numbers(name, where)
+        numbers = self.numbers(name, where)
         there = np.zeros_like(low)
         np.add.at(there, numbers.group, numbers.copies)
         open_groups: Bools = (low < high) | (there > low)
@@ -157,17 +164,25 @@ class Bounds:
 
     def least(self, name: str, where: Condition, shift: float) -> float:
         """The least of :meth:`sums`."""
-        return self._numbers(name, where).up.least(-shift) - self._slack(name, where, shift)
+        return self._of_all(name, where).up.least(-shift) - self._slack(name, where, shift)
 
     def greatest(self, name: str, where: Condition, shift: float) -> float:
         """The greatest of :meth:`sums`."""
-        return self._slack(name, where, shift) - self._numbers(name, where).down.least(shift)
+        return self._slack(name, where, shift) - self._of_all(name, where).down.least(shift)
 
     def _slack(self, name: str, where: Condition, shift: float) -> float:
         exact = self.regions[name].line.kind == "whole" and shift == 0
-        return self._numbers(name, where).slack(shift, exact=exact)
+        return slack(self._of_all(name, where), shift, exact=exact)
 
-    def _numbers(self, name: str, where: Condition) -> "_Numbers":
+    def _of_all(self, name: str, where: Condition) -> Numbers | Sums:
+        """The numbers of all parts."""
+        if not self.view.parts:
+            return self.numbers(name, where)
+        if (name, where) not in self._sums:
+            self._sums[name, where] = Sums.of(bounds.numbers(name, where) for bounds in self.each())
+        return self._sums[name, where]
+
+    def numbers(self, name: str, where: Condition) -> Numbers:
         """The numbers that can be among those of the rows that the condition is true of."""
         if (name, where) not in self._prepared:
             low, high = self.rows(where)
@@ -178,7 +193,7 @@ class Bounds:
             least, greatest = self._ends(facet, name, allowed)
             first, last = self._at_ends(facet, name, allowed, copies)
             there = (copies > 0) & (high[facet.group] > 0)
-            self._prepared[name, where] = _Numbers(
+            self._prepared[name, where] = Numbers(
                 group=facet.group[there],
                 least=least[there],
                 greatest=greatest[there],
@@ -237,7 +252,7 @@ class Bounds:
         there is none.
         """
         key = ("ends", facet, name, self.regions[name], allowed.tobytes())
-        return self._shared.of(key, lambda: self._ends_of(facet, name, allowed))
+        return self.shared.of(key, lambda: self._ends_of(facet, name, allowed))
 
     def _ends_of(self, facet: Facet, name: str, allowed: Bools) -> tuple[Floats, Floats]:
         box, regions = self.box(facet, name), self.regions[name]
@@ -259,10 +274,10 @@ class Bounds:
         """The least and the greatest mean of a number over the rows that the condition is true of,
         if there is one; None where there can be none.
         """
-        numbers = self._numbers(name, where)
-        if not len(numbers.copies):
+        numbers = self._of_all(name, where)
+        if not numbers.rows:
             return None
-        ends = float(numbers.least.min()), float(numbers.greatest.max())
+        ends = numbers.ends
         if not numbers.surely or not all(map(math.isfinite, ends)):
             return ends
         # a mean is above t in every table that is possible, if the numbers less t cannot add up to
@@ -270,124 +285,6 @@ class Bounds:
         above = _last(lambda t: self.least(name, where, t) > 0, ends[0], ends[1])
         below = -_last(lambda t: self.greatest(name, where, -t) < 0, -ends[1], -ends[0])
         return above, below
-
-
-@dataclass(frozen=True, eq=False)
-class _Taken:
-    """The different numbers of all groups, and how many copies of each are in a least sum: ``must``,
-    or ``may`` where it lowers the sum.
-    """
-
-    values: Floats
-    must: Ints
-    may: Ints
-
-    @classmethod
-    def of(
-        cls,
-        group: Ints,
-        values: Floats,
-        copies: Ints,
-        low: Ints,
-        high: Ints,
-        other: Bools | None = None,
-    ) -> "_Taken":
-        """Of each group at least ``low`` and at most ``high`` numbers are taken, always the
-        smallest; with ``other``, shape of the numbers, those that are not come first.
-        """
-        order = np.lexsort((values, np.zeros(len(values)) if other is None else other, group))
-        group, values, copies = group[order], values[order], copies[order]
-        upto = np.cumsum(copies)
-        begin = np.searchsorted(group, group)
-        first = upto - copies - (upto - copies)[begin]
-        last = first + copies
-        must, may = (
-            np.clip(np.minimum(last, most[group]) - first, 0, None) for most in (low, high)
-        )
-        # equal ones together, as sums are asked for again and again until a mean is found
-        taken = pl.DataFrame({"value": values, "must": must, "may": may})
-        sums = taken.filter(pl.col("may") > 0).group_by("value").sum()
-        return cls(*(sums[name].to_numpy() for name in ("value", "must", "may")))
-
-    def least(self, shift: float) -> float:
-        """The least sum of the numbers, each plus ``shift``, which leaves their order as it is."""
-        values = self.values + shift
-        taken = np.where(values < 0, self.may, self.must)
-        used = taken > 0
-        if len(infinite := values[used][np.isinf(values[used])]):
-            return float(infinite.min())  # of both infinities nothing bounds the sum
-        try:
-            return math.fsum((values[used] * taken[used]).tolist())
-        except (OverflowError, ValueError):  # near the largest number that a float holds
-            small = np.ldexp(self.values[used], -64) + math.ldexp(shift, -64)
-            return float(np.ldexp(math.fsum((small * taken[used]).tolist()), 64))
-
-
-@dataclass(frozen=True, eq=False)
-class _Numbers:
-    """The entries that can be in: the group, the least and the greatest number of each, and how
-    many copies; of every group how many of its rows are in; ``surely``: whether some row is.
-    """
-
-    group: Ints
-    least: Floats
-    greatest: Floats
-    first: Floats
-    """The number of one copy, which stands at the low end; NaN where none must."""
-    last: Floats
-    """The same at the high end."""
-    copies: Ints
-    low: Ints
-    high: Ints
-    ends_in: bool
-    """Whether rows at these ends are in whatever others are."""
-    surely: bool
-
-    @cached_property
-    def up(self) -> _Taken:
-        """Least sums of the numbers."""
-        return self._taken(self.least, self.last)
-
-    @cached_property
-    def down(self) -> _Taken:
-        """The same of the numbers with the other sign."""
-        return self._taken(-self.greatest, -self.first)
-
-    def anywhere(self, values: Floats) -> _Taken:
-        """Least sums of one of these ``values`` for each row of an entry."""
-        return _Taken.of(self.group, values, self.copies, self.low, self.high)
-
-    def _taken(self, values: Floats, end: Floats) -> _Taken:
-        """The same, with one row of an entry at its ``end``."""
-        there = ~np.isnan(end)
-        group = np.concatenate([self.group, self.group[there]])
-        at_end = np.arange(len(group)) >= len(self.group)
-        return _Taken.of(
-            group,
-            np.concatenate([values, end[there]]),
-            np.concatenate([self.copies - there, np.ones(int(there.sum()), dtype=np.int64)]),
-            self.low,
-            self.high,
-            ~(at_end & self.ends_in),
-        )
-
-    def slack(self, shift: float, *, exact: bool) -> float:
-        """More than rounding can have changed in a sum; none where all of it are whole numbers that
-        a float holds.
-        """
-        farthest = max(self._farthest, abs(shift)) if math.isfinite(shift) else self._farthest
-        most = farthest * 2 * self._rows
-        return 0.0 if exact and most < 2**53 else most * 1e-12
-
-    @cached_property
-    def _farthest(self) -> float:
-        """How far from 0 a number is at most; an open end is none."""
-        ends = np.abs(np.concatenate([self.least, self.greatest]))
-        return float(ends[np.isfinite(ends)].max(initial=0))
-
-    @cached_property
-    def _rows(self) -> float:
-        return float(self.copies.sum())
 
 
 class Leaf:

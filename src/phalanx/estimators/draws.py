@@ -21,7 +21,7 @@ from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
 from phalanx.estimators.expressions import read_expression
-from phalanx.estimators.models import maximized
+from phalanx.estimators.models import Boxes, maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Facet, View
@@ -181,7 +181,7 @@ def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
     box, regions = bounds.box(facet, name), bounds.regions[name]
     if not facet.ends[name].exact:
         chance = _chance(stream, facet.count)
-        return maximized(box, chance, regions.measure, ends=True)
+        return maximized(Boxes.of(box, chance), regions.measure, ends=True)
     sums = np.zeros(len(box.low))
     for first in range(0, len(facet.count), _AT_ONCE):  # as there may be one for each row
         some = slice(first, first + _AT_ONCE)
@@ -225,8 +225,13 @@ def _shuffled(view: View, facet: Facet, entries: Ints, stream: Stream) -> Ints:
     order = stream.permutation(len(entry)) if len(entry) else entry
     entry = entry[order][in_order(facet.group[entry[order]])]
     of = facet.group[entry]
-    place = np.arange(len(entry)) - np.searchsorted(of, of)
-    return entry[place < view.real[of]]
+    return entry[_place(of) < view.real[of]]
+
+
+def _place(of: Ints) -> Ints:
+    """The place of each of some numbers among those alike, which stand together, shape (n,)."""
+    begins = np.flatnonzero(np.diff(of, prepend=-1))
+    return np.arange(len(of)) - np.repeat(begins, np.diff(begins, append=len(of)))
 
 
 def _drawn(
@@ -243,8 +248,9 @@ def _drawn(
     mass = np.where(some, last - first, 0)
     total = mass + missing * weights[-1]
     at = _uniform(stream, n) * total
-    inside = np.clip(
-        np.searchsorted(upto, first + at, side="right") - 1, low, np.maximum(high, low)
+    inside, wide = low.copy(), np.flatnonzero(low < high)
+    inside[wide] = np.clip(
+        np.searchsorted(upto, (first + at)[wide], side="right") - 1, low[wide], high[wide]
     )
     code = np.where((at >= mass) & missing, size, inside)
     coin = _uniform(stream, n) < 0.5
@@ -253,7 +259,7 @@ def _drawn(
         return code.astype(np.int64)
     order = stream.permutation(n)
     order = order[in_order(entry[order])]
-    place = np.arange(n) - np.searchsorted(entry[order], entry[order])
+    place = _place(entry[order])
     ends = box.tight[of[order]] & (facet.count[entry[order]] >= 2)
     for which, values in ((0, np.where(missing, size, low)), (1, high)):
         there = order[ends & (place == which)]

@@ -14,6 +14,7 @@ others in between; ``ends=False`` leaves that out, as the papers do.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Final, Literal
 
@@ -53,13 +54,40 @@ class Model:
         ends: bool = True,
         beside: "Sequence[Bounds]" = (),
         shared: Shared | None = None,
+        whole: "Model | None" = None,
     ) -> None:
         """``beside``: other releases of the series, from which the distribution of values is
         learned, too. ``shared``: what the same model worked out for other groups of a query.
+        ``whole``: that of all parts, where this one is of a part.
         """
         self.view, self.bounds, self.spread, self.ends = view, bounds, spread, ends
         self._shared = Shared() if shared is None else shared
-        self._beside = list(beside)
+        self._beside, self._whole = list(beside), self if whole is None else whole
+
+    def each(self) -> "Iterator[Model]":
+        """That of one part of the release after another, as ``Bounds.each``."""
+        for bounds in self.bounds.each():
+            yield (
+                self
+                if bounds is self.bounds
+                else Model(
+                    bounds.view,
+                    bounds,
+                    self.spread,
+                    ends=self.ends,
+                    shared=bounds.shared,
+                    whole=self._whole,
+                )
+            )
+
+    def totals(self, name: str | None, where: Condition) -> tuple[float, float]:
+        """The expected number of rows of all groups, and their expected sum of a number."""
+        totals = [
+            tuple(float(part.sum()) for part in model.expected(name, where))
+            for model in self.each()
+        ]
+        rows, sums = (sum(each) for each in zip(*totals, strict=True))
+        return rows, sums
 
     def rows(self, where: Condition) -> Floats:
         """How many rows of each group the condition is expected to be true of, shape (g,)."""
@@ -244,28 +272,31 @@ class Model:
 
     def weights(self, facet: Facet, name: str, regions: Regions) -> Floats:
         """How much of the table is believed to lie in each region, shape (2K + 2,)."""
+        place = next(i for i, one in enumerate(self.view.believed) if one is facet)
+        return self._whole.weights_at(place, name, regions)
+
+    def weights_at(self, place: int, name: str, regions: Regions) -> Floats:
+        """The same by the place of the facet among those of each part that are believed."""
         return self._shared.of(
-            ("weights", name, regions), lambda: self._weighed(facet, name, regions)
+            ("weights", name, regions), lambda: self._weighed(place, name, regions)
         )
 
-    def _weighed(self, facet: Facet, name: str, regions: Regions) -> Floats:
-        box = self.bounds.box(facet, name)
-        if facet.ends[name].exact:
-            at = np.where(box.low > box.high, regions.missing, box.low)
-            is_point = box.low >= box.high
-            rows = box.sums(facet.count)
-            return np.bincount(
-                at[is_point], weights=rows[is_point], minlength=regions.missing + 1
-            ).astype(np.float64)
+    def _weighed(self, place: int, name: str, regions: Regions) -> Floats:
+        boxes, exact = [], True
+        for bounds in self.bounds.each():
+            facet = bounds.view.believed[place]
+            boxes.append(Boxes.of(bounds.box(facet, name), facet.count))
+            exact &= facet.ends[name].exact
+        if exact:
+            return Boxes.together(boxes).points(regions)
         if self.spread == "uniform":
             return regions.measure
-        boxes, counts = [box], [facet.count]
         for other in self._beside:
-            there = next((f for f in other.view.believed if name in f.ends), None)
-            if there is not None:
-                boxes.append(other.box(there, name))
-                counts.append(there.count)
-        return maximized(Box.of_all(boxes), np.concatenate(counts), regions.measure, ends=self.ends)
+            for bounds in other.each():
+                there = next((f for f in bounds.view.believed if name in f.ends), None)
+                if there is not None:
+                    boxes.append(Boxes.of(bounds.box(there, name), there.count))
+        return maximized(Boxes.together(boxes), regions.measure, ends=self.ends)
 
 
 def can_be_estimated(
@@ -305,9 +336,46 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
     return np.where(total > 0, weight_inside / np.where(total > 0, total, 1), plain)
 
 
-def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of a facet's entries, or of those of several, and how many rows there are of each."""
+
+    low: Ints
+    """Shape (b,), as in :class:`Box`, and so the next ones."""
+    high: Ints
+    missing: Bools
+    rows: Floats
+    """How many rows all its entries have."""
+    tight: Floats
+    """How many of these entries have two rows at least, where its ends are tight."""
+
+    @classmethod
+    def of(cls, box: Box, count: Ints | Floats) -> "Boxes":
+        """Of entries of so many rows each, ``count`` of shape (e,)."""
+        tight = np.zeros(len(box.low))
+        if box.tight.any():
+            tight = box.sums(box.tight[box.which] & (count >= 2))
+        return cls(box.low, box.high, box.missing, box.sums(count), tight)
+
+    @classmethod
+    def together(cls, boxes: "Sequence[Boxes]") -> "Boxes":
+        """Those of all, of which some may be the same."""
+        return cls(
+            *(np.concatenate([getattr(one, each.name) for one in boxes]) for each in fields(cls))
+        )
+
+    def points(self, regions: Regions) -> Floats:
+        """How many rows are in each region, of boxes of one region alone, shape (2K + 2,)."""
+        at = np.where(self.low > self.high, regions.missing, self.low)
+        is_point = self.low >= self.high
+        return np.bincount(
+            at[is_point], weights=self.rows[is_point], minlength=regions.missing + 1
+        ).astype(np.float64)
+
+
+def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
     """The distribution over regions under which the boxes are most likely, from a uniform one, by
-    expectation maximization; shape (2K + 2,). ``count``: the rows of each entry, shape (e,).
+    expectation maximization; shape (2K + 2,).
 
     Each round costs one pass over boxes and one over regions: a box takes the mass between its ends
     from running sums, and gives its rows by differences.
@@ -321,9 +389,9 @@ def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) ->
     share /= max(share.sum(), 1e-300)
     share = np.where(share > 0, np.maximum(share, _LEAST), 0)
     fixed = np.zeros(size + 1)
-    rest = box.sums(count)
+    rest = box.rows
     if ends and box.tight.any():
-        two = box.sums(box.tight[box.which] & (count >= 2))
+        two = box.tight
         for end in (np.where(box.missing, size, np.clip(box.low, 0, size)), box.high):
             fixed += np.bincount(np.clip(end, 0, size), weights=two, minlength=size + 1)
         rest = rest - 2 * two

@@ -26,7 +26,9 @@ class Shared:
     long as they take a quarter of what memory is left, and else worked out again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, whole: "Shared | None" = None) -> None:
+        """``whole``: that of which this one is for a part."""
+        self._whole = whole
         self._before: dict[Hashable, Any] = {}
         self._now: dict[Hashable, Any] = {}
         self._steps = 0
@@ -37,8 +39,15 @@ class Shared:
         self._before, self._now, self._steps = self._now, {}, 0
         self._room = memory_left() // 4
 
+    def apart(self) -> "Shared":
+        """That of a part, which keeps nothing in this one; steps are those of all parts."""
+        return Shared(self)
+
     def spend(self, steps: int) -> None:
         """So many more steps are taken for a group; ReleaseError where they are too many."""
+        if self._whole is not None:
+            self._whole.spend(steps)
+            return
         self._steps += steps
         if self._steps > MOST_STEPS:
             raise ReleaseError(

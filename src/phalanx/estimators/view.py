@@ -3,14 +3,24 @@
 itself, what the rows of a group hold.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Bools, Floats, Integers, Ints, different, firsts, places_among
+from phalanx.arrays import (
+    Bools,
+    Floats,
+    Integers,
+    Ints,
+    different,
+    firsts,
+    from_arrow,
+    places_among,
+)
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.regions import Keys, Line, Regions
@@ -96,7 +106,9 @@ class Ends:
             return self
         small = place.astype(np.min_scalar_type(len(numbers)))
         which = small if self.which is None else small[self.which]
-        return replace(replace(self, which=None).taken(firsts(place, len(numbers))), which=which)
+        one = replace(self, which=None).taken(firsts(place, len(numbers)))
+        low = _alone(one.low)
+        return replace(one, low=low, high=low if one.exact else _alone(one.high), which=which)
 
     @property
     def size(self) -> int:
@@ -158,12 +170,13 @@ class Facet:
         return replace(self, ends={name: ends.shared() for name, ends in self.ends.items()})
 
     def packed(self) -> "Facet":
-        """The same in numbers that take little room, to be put together and not to be asked."""
-        group, count = (
-            numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
-            for numbers in (self.group, self.count)
-        )
+        """The same in numbers that take little room, and are not to be asked."""
+        group, count = (_small(numbers) for numbers in (self.group, self.count))
         return replace(self.shared(), group=group, count=count)
+
+    def unpacked(self) -> "Facet":
+        """The same in numbers that can be asked."""
+        return replace(self, group=_wide(self.group), count=_wide(self.count))
 
     @property
     def size(self) -> int:
@@ -174,6 +187,15 @@ class Facet:
     def size_together(self) -> int:
         """About so many bytes it takes among others."""
         return self.size + 16 * len(self.group) - self.group.nbytes - self.count.nbytes
+
+
+def _small(numbers: Ints) -> npt.NDArray[Any]:
+    """Numbers from 0 on in as little room as there is."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _wide(numbers: Integers) -> Ints:
+    return numbers.astype(np.int64, copy=False)
 
 
 def _codes(values: pl.Series) -> Ints | None:
@@ -213,6 +235,13 @@ def _as_ints(parts: Sequence[Integers], more: Ints) -> Ints:
     for part, end, by in zip(parts, ends, more, strict=True):
         np.add(part, by, out=together[end - len(part) : end])
     return together
+
+
+def _alone(values: pl.Series) -> pl.Series:
+    """Values in memory of their own: texts that were gathered keep all that they were among."""
+    if values.dtype != pl.String:
+        return values
+    return from_arrow(values.to_arrow(compat_level=pl.CompatLevel.oldest())).alias(values.name)
 
 
 def _one_after_the_other(parts: Sequence[pl.Series]) -> pl.Series:
@@ -257,26 +286,54 @@ class View:
     """The share of the table's rows that can be expected to be published."""
     weights: Weights | None = None
     """How many persons of a population rows stand for; None where that is not published."""
+    parts: tuple["View", ...] = ()
+    """What is shown part by part, :meth:`packed`, where it is not held whole: then groups and
+    facets are theirs alone, and :meth:`each` gives what can be asked.
+    """
     _lines: dict[str, Line] = field(default_factory=dict)
     _keys: dict[int, Keys] = field(default_factory=dict)
     _different: dict[tuple[int, str], tuple[Ints, Integers]] = field(default_factory=dict)
     _totals: dict[int, Ints] = field(default_factory=dict)
 
     @classmethod
-    def together(cls, parts: Sequence["View"]) -> "View":
-        """What the parts of one release show, whose groups are all different ones."""
-        first, groups = parts[0], [len(part.rows) for part in parts]
-        before = np.cumsum([0, *groups])[:-1]
+    def apart(cls, parts: Sequence["View"]) -> "View":
+        """What the parts of one release show, each :meth:`packed`, of which each stays by itself."""
+        none: Ints = np.zeros(0, dtype=np.int64)
+        return replace(
+            parts[0],
+            **_nothing_yet(),
+            rows=none,
+            counterfeits=none,
+            facets=(),
+            shown=(),
+            parts=tuple(parts),
+        )
+
+    def alike(self) -> bool:
+        """Whether all parts say something of the same attributes, in values of the same types."""
+        return len({str(part.types()) for part in self.parts}) == 1
+
+    def types(self) -> list[list[tuple[Any, ...]]]:
+        """The attributes of each facet, and the types of their ends."""
+        return [
+            [(name, ends.low.dtype, ends.high.dtype) for name, ends in facet.ends.items()]
+            for facet in (*self.facets, *self.shown)
+        ]
+
+    def whole(self) -> "View":
+        """What all parts show together; their groups are all different ones."""
+        parts = self.parts
+        before = np.cumsum([0, *(len(part.rows) for part in parts)])[:-1]
         facets, shown = (
             tuple(Facet.together(each, before) for each in zip(*of_parts, strict=True))
             for of_parts in ([part.facets for part in parts], [part.shown for part in parts])
         )
         weights = [part.weights for part in parts if part.weights is not None]
         return replace(
-            first,
+            self,
             **_nothing_yet(),
-            rows=np.concatenate([part.rows for part in parts]),
-            counterfeits=np.concatenate([part.counterfeits for part in parts]),
+            rows=_wide(np.concatenate([part.rows for part in parts])),
+            counterfeits=_wide(np.concatenate([part.counterfeits for part in parts])),
             facets=facets,
             shown=shown,
             weights=(
@@ -284,7 +341,23 @@ class View:
                 if weights
                 else None
             ),
+            parts=(),
         )
+
+    def each(self) -> "Iterator[View]":
+        """What each part shows, one after the other, so that it can be asked, in the regions of
+        all; all of it where it is not in parts.
+        """
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            # what is known of ends is kept for the next time; of entries it is as large as they are
+            yield replace(part.unpacked(), _lines=self._lines, _keys=self._keys)
+
+    def facets_with(self, name: str) -> "Iterator[Facet]":
+        """All facets of all parts that say something of an attribute."""
+        for part in self.parts or (self,):
+            yield from (f for f in (*part.facets, *part.shown) if name in f.ends)
 
     def shared(self) -> "View":
         """The same with one place for all entries that say the same of an attribute, which takes
@@ -293,8 +366,16 @@ class View:
         return self._with(Facet.shared)
 
     def packed(self) -> "View":
-        """The same in little room, to be put :meth:`together` and not to be asked."""
-        return self._with(Facet.packed)
+        """The same in little room, to be part of a view and not to be asked."""
+        return replace(
+            self._with(Facet.packed), rows=_small(self.rows), counterfeits=_small(self.counterfeits)
+        )
+
+    def unpacked(self) -> "View":
+        """The same in numbers that can be asked."""
+        return replace(
+            self._with(Facet.unpacked), rows=_wide(self.rows), counterfeits=_wide(self.counterfeits)
+        )
 
     def _with(self, made: Callable[[Facet], Facet]) -> "View":
         facets, shown = (tuple(map(made, each)) for each in (self.facets, self.shown))
@@ -303,13 +384,19 @@ class View:
     @property
     def size(self) -> int:
         """About so many bytes it takes."""
-        return self.rows.nbytes + sum(facet.size for facet in (*self.facets, *self.shown))
+        groups = self.rows.nbytes + self.counterfeits.nbytes
+        return groups + sum(facet.size for facet in (*self.facets, *self.shown))
 
     @property
     def size_together(self) -> int:
         """About so many bytes it takes among others."""
         facets = (*self.facets, *self.shown)
-        return self.rows.nbytes + sum(facet.size_together for facet in facets)
+        return 16 * len(self.rows) + sum(facet.size_together for facet in facets)
+
+    @property
+    def entries(self) -> int:
+        """How many entries the largest of its facets has."""
+        return max((len(facet.group) for facet in (*self.facets, *self.shown)), default=0)
 
     @property
     def real(self) -> Ints:
@@ -351,10 +438,9 @@ class View:
 
     def ends(self, name: str) -> Sequence[pl.Series]:
         """All published ends of an attribute."""
-        facets = [f for f in (*self.facets, *self.shown) if name in f.ends]
         return [
             end
-            for f in facets
+            for f in self.facets_with(name)
             for end in (f.ends[name].low, *(() if f.ends[name].exact else (f.ends[name].high,)))
         ]
 
@@ -439,19 +525,6 @@ class Box:
         low, high = np.where(nothing, 1, low), np.where(nothing, 0, high)
         tight = np.zeros(len(low), dtype=bool) if facet.tight is None else facet.tight[one]
         return cls(low, high, missing, tight & ~nothing & ((low != high) | missing), which)
-
-    @classmethod
-    def of_all(cls, boxes: Sequence["Box"]) -> "Box":
-        """The entries of several facets, one after another."""
-        before = np.cumsum([0, *(len(box.low) for box in boxes)])
-        low, high, missing, tight = (
-            np.concatenate([getattr(box, part) for box in boxes])
-            for part in ("low", "high", "missing", "tight")
-        )
-        which = np.concatenate(
-            [box.which.astype(np.int64) + n for box, n in zip(boxes, before, strict=False)]
-        )
-        return cls(low, high, missing, tight, which)
 
     def sums(self, of_entries: Ints | Floats | Bools) -> Floats:
         """What the entries of each box have together, shape (b,)."""

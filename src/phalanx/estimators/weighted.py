@@ -58,7 +58,7 @@ class WeighedBounds(Bounds):
         that the condition is true of.
         """
         key = ("extremes", self.view, name, where, self.regions[name], self.regions_of(where))
-        low, high, smallest, largest = self._shared.of(key, lambda: self._extremes(name, where))
+        low, high, smallest, largest = self.shared.of(key, lambda: self._extremes(name, where))
         none = smallest > largest
         least, greatest = (np.where(none, 0.0, end - shift) for end in (smallest, largest))
         with np.errstate(invalid="ignore"):  # nothing times an open end is nothing
@@ -75,7 +75,7 @@ class WeighedBounds(Bounds):
         shapes (g,).
         """
         low, high = self.weight(where)
-        numbers, g = self._numbers(name, where), len(low)
+        numbers, g = self.numbers(name, where), len(low)
         least, greatest = np.full(g, np.inf), np.full(g, -np.inf)
         np.minimum.at(least, numbers.group, numbers.least)
         np.maximum.at(greatest, numbers.group, numbers.greatest)
