@@ -29,7 +29,7 @@ def test_different_numbers_are_those_of_numpy(low, width, drawn):
     assert some.tolist() == expected.tolist() and places.tolist() == expected_places.tolist()
     assert some.dtype == places.dtype == np.int64
     first = [numbers.tolist().index(number) for number in expected.tolist()]
-    assert arrays.firsts(places, len(some)).tolist() == first
+    assert arrays.firsts(places).tolist() == first
     asked = np.array([*drawn, *numbers.tolist(), low - 1, low + 1], dtype=np.int64)
     expected_places = [some.tolist().index(n) if n in some else -1 for n in asked.tolist()]
     assert arrays.places_in(asked, some).tolist() == expected_places
@@ -121,7 +121,7 @@ def test_rows_are_numbered_in_their_order(rows, columns):
     no columns are all alike.
     """
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)[:, :columns]
-    found = arrays.numbered(table.T, len(table))
+    found = arrays.row_numbers(table.T, len(table))
     different = sorted({tuple(row) for row in table.tolist()})
     assert found.tolist() == [different.index(tuple(row)) for row in table.tolist()]
-    assert arrays.numbered(table.T.astype(np.int32), len(table)).tolist() == found.tolist()
+    assert arrays.row_numbers(table.T.astype(np.int32), len(table)).tolist() == found.tolist()

@@ -64,12 +64,12 @@ def different(numbers: Integers) -> tuple[Ints, Ints]:
     return key[begins] + low, places
 
 
-def numbered(columns: Iterable[Integers], n: int) -> Ints:
+def row_numbers(columns: Iterable[Integers], n: int) -> Ints:
     """The place of each of n rows among the different ones, in their order, shape (n,); ``columns``
     of shape (n,) each, of numbers of 32 bits. What NumPy's ``unique`` gives of rows, in a tenth of
     its time.
 
-    >>> numbered([np.array([1, 0, 1]), np.array([-1, 5, -1])], 3)
+    >>> row_numbers([np.array([1, 0, 1]), np.array([-1, 5, -1])], 3)
     array([1, 0, 1])
     """
     number, many = np.zeros(n, dtype=np.int64), 1
@@ -122,13 +122,14 @@ def rounded_up(numbers: Floats) -> Singles:
     return near
 
 
-def firsts(places: Integers, many: int) -> Ints:
-    """Where each of ``many`` places comes first, each of which comes, shape (many,).
+def firsts(places: Integers) -> Ints:
+    """Where each of the places from 0 on comes first, of which all up to the last one come, shape
+    (places,).
 
-    >>> firsts(np.array([1, 0, 1]), 2)
+    >>> firsts(np.array([1, 0, 1]))
     array([1, 0])
     """
-    first = np.empty(many, dtype=np.int64)
+    first = np.empty(int(places.max(initial=-1)) + 1, dtype=np.int64)
     first[places[::-1]] = np.arange(len(places) - 1, -1, -1)
     return first
 

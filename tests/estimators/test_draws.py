@@ -11,12 +11,14 @@ import pytest
 from scipy.special import stdtrit
 
 import phalanx as px
+from estimators.test_view import halves
 from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.errors import ReleaseError
-from phalanx.estimators import draws
+from phalanx.estimators import answering, draws
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.draws import draw, drawing
 from phalanx.estimators.pooling import _quantile
+from phalanx.estimators.view import View
 from phalanx.randomness import Randomness
 from support.estimator_cases import JOBS, METHODS, people, published, schema
 
@@ -276,19 +278,49 @@ def test_pieces_are_all_groups_each_in_one(drawn, monkeypatch, name: str, most: 
     """
     view = view_of(drawn(name)[0])
     monkeypatch.setattr(draws, "_AT_ONCE", most)
-    some = list(draws._chosen(view, Randomness.seeded(3).stream("draw")))
-    groups = np.concatenate([each.groups for each in some])
-    assert sorted(groups) == list(range(len(view.rows)))
+    chosen, taken = [], View.taken
+    monkeypatch.setattr(View, "taken", lambda self, some: chosen.append(some) or taken(self, some))
+    pieces = list(draws._chosen(view, Randomness.seeded(3).stream("draw")))
     if name == "mutual-cover":  # all of its rows are one group
-        assert len(some) == 1
+        assert len(pieces) == 1
         return
-    assert len(some) > 1
+    assert len(pieces) == len(chosen) > 1
+    groups = np.concatenate([some for ((some, _),) in chosen])
+    assert sorted(groups) == list(range(len(view.rows)))
     assert sorted(groups) != groups.tolist()
-    for each in some:
-        assert (np.diff(each.groups) > 0).all()
-        assert view.real[each.groups].sum() < most + view.real[each.groups].max() + 1
-        for facet, entries in zip(view.believed, each.entries, strict=True):
-            assert entries.tolist() == np.flatnonzero(np.isin(facet.group, each.groups)).tolist()
+    for piece, ((some, entries),) in zip(pieces, chosen, strict=True):
+        assert (np.diff(some) > 0).all()
+        assert view.real[some].sum() < most + view.real[some].max() + 1
+        assert piece.real.tolist() == view.real[some].tolist()
+        for facet, of_piece, mine in zip(view.believed, piece.believed, entries, strict=True):
+            assert mine.tolist() == np.flatnonzero(np.isin(facet.group, some)).tolist()
+            assert some[of_piece.group].tolist() == facet.group[mine].tolist()
+            assert of_piece.count.tolist() == facet.count[mine].tolist()
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("most", [50, 1 << 20])
+def test_parts_that_stay_apart_are_drawn_from(drawn, monkeypatch, name: str, most: int) -> None:
+    """As many rows of the same columns; of a form that shows values, each as often; in each piece
+    rows of each part.
+    """
+    release, (table, *_) = drawn(name)
+    view = view_of(release)
+    monkeypatch.setattr(draws, "_AT_ONCE", most)
+    parts = [some.packed() for some in halves(view)]
+    monkeypatch.setitem(answering._views, release, View.apart(parts))
+    (pieces,) = drawing(release, 1, seed=2)
+    listed = list(pieces)
+    assert answering._views[release].parts
+    assert (len(listed) > 1) == (most == 50 and name != "mutual-cover")
+    together = pl.concat(listed)
+    assert together.schema == table.schema
+    assert together.height == table.height
+    if name in ("anatomy", "slicing"):
+        for column in together.columns:
+            assert together[column].sort().equals(table[column].sort())
+    (pieces,) = drawing(release, 1, never=["age < 40"], seed=2)
+    assert all(piece.filter(pl.col("age") < 40).is_empty() for piece in pieces)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -9,7 +9,7 @@ boxes anew (the Bayesian bootstrap, Rubin 1981), so that draws differ by what is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,14 +17,14 @@ import polars as pl
 
 from phalanx.arrays import Bools, Floats, Integers, Ints, in_order
 from phalanx.errors import ReleaseError, shown
-from phalanx.estimators.answering import view_of
+from phalanx.estimators.answering import view_to_ask
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Boxes, maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
-from phalanx.estimators.view import Facet, View
+from phalanx.estimators.view import Box, Facet, View
 from phalanx.exact import is_list, of_numpy, whole
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
@@ -64,7 +64,7 @@ def drawing(
         raise ReleaseError(
             f"times = {shown(times)} is no number of tables; give a whole number from 1."
         )
-    view = view_of(release)
+    view = view_to_ask(release)
     for attribute in view.attributes:
         view.attribute(attribute.name)  # refuses sets
     listed = [never] if isinstance(never, str | pl.Expr) else never
@@ -98,65 +98,66 @@ def _pieces(
     view: View, bounds: Bounds, rules: Sequence[Condition], stream: Stream
 ) -> Iterator[pl.DataFrame]:
     """One table, some of its groups at a time."""
+    first = view.parts[0] if view.parts else view
     weights = {
-        (i, name): _weights(bounds, facet, name, stream)
-        for i, facet in enumerate(view.believed)
+        (i, name): _weights(bounds, i, name, stream)
+        for i, facet in enumerate(first.believed)
         for name in facet.ends
     }
-    return (_piece(view, bounds, weights, rules, some, stream) for some in _chosen(view, stream))
+    return (
+        _piece(bounds if some is view else Bounds(some, bounds.regions), weights, rules, stream)
+        for some in _chosen(view, stream)
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Some:
-    """Some groups, ascending, shape (g,); and of each facet that is believed the entries of these,
-    shape (e,).
+def _chosen(view: View, stream: Stream) -> Iterator[View]:
+    """What is believed of all groups, some at a time: chance says which, of each part alike, as
+    groups that are near each other in a release are alike, and a reader may look at the first rows
+    of a table alone.
     """
-
-    groups: Ints
-    entries: Sequence[Ints]
-
-
-def _chosen(view: View, stream: Stream) -> Iterator[_Some]:
-    """All groups, some at a time: chance says which, as groups that are near each other in a
-    release are alike, and a reader may look at the first rows of a table alone.
-    """
-    groups, facets = len(view.rows), view.believed
-    if int(view.real.sum()) <= _AT_ONCE:
-        yield _Some(np.arange(groups), [np.arange(len(facet.count)) for facet in facets])
+    pieces = -(-view.persons // _AT_ONCE)
+    if pieces <= 1:
+        yield view.whole() if view.parts else view
         return
-    order = stream.permutation(groups)
-    before = np.cumsum(view.real[order]) - view.real[order]
-    of_order = before // _AT_ONCE  # a group that goes beyond stays whole
-    pieces = int(of_order[-1]) + 1
-    piece: Integers = np.empty(groups, dtype=np.min_scalar_type(pieces))
-    piece[order] = of_order
-    del order, before, of_order
-    of_facets = [piece[facet.group] for facet in facets]
+    dealt = [_dealt(part, pieces, stream) for part in view.parts or (view,)]
     for number in range(pieces):
-        some = np.flatnonzero(piece == number)
-        if len(some):  # one that goes far beyond leaves pieces without a group
-            yield _Some(some, [np.flatnonzero(of_entry == number) for of_entry in of_facets])
+        some = [
+            (np.flatnonzero(groups == number), [np.flatnonzero(each == number) for each in entries])
+            for groups, entries in dealt
+        ]
+        if any(len(groups) for groups, _ in some):  # one beyond a piece leaves others without any
+            yield view.taken(some)
+
+
+def _dealt(part: View, pieces: int, stream: Stream) -> tuple[Integers, Sequence[Integers]]:
+    """The piece of every group, shape (g,), and of each entry of the facets that are believed,
+    shape (e,). Each piece has as many rows; a group that goes beyond stays whole.
+    """
+    order = stream.permutation(len(part.rows))
+    real = part.real[order].astype(np.int64)
+    piece: Integers = np.empty(len(order), dtype=np.min_scalar_type(pieces))
+    piece[order] = (np.cumsum(real) - real) * pieces // max(int(real.sum()), 1)
+    return piece, [piece[facet.group] for facet in part.believed]
 
 
 def _piece(
-    view: View,
     bounds: Bounds,
     weights: Mapping[tuple[int, str], Floats],
     rules: Sequence[Condition],
-    some: _Some,
     stream: Stream,
 ) -> pl.DataFrame:
-    """The rows of some groups, in random order; groups with rows that cannot be are drawn again, and
+    """The rows of all groups, in random order; groups with rows that cannot be are drawn again, and
     what is left of such rows is left out.
     """
-    group = np.repeat(some.groups, view.real[some.groups])
-    codes = _codes(view, bounds, weights, some, stream)
+    view = bounds.view
+    group = np.repeat(np.arange(len(view.rows)), view.real)
+    codes = _codes(bounds, weights, stream)
     wrong = _wrong(bounds.regions, rules, codes, len(group))
     for _ in range(_TRIES if rules else 0):
         if not wrong.any():
             break
         again = np.isin(group, np.unique(group[wrong]))
-        fresh = _codes(view, bounds, weights, some, stream)
+        fresh = _codes(bounds, weights, stream)
         codes = {
             name: np.where(again, fresh[name], codes_before) for name, codes_before in codes.items()
         }
@@ -174,25 +175,29 @@ def _piece(
     return drawn.with_columns(pl.Series(view.weights.name, view.weights.means[group[order]]))
 
 
-def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
+def _weights(bounds: Bounds, place: int, name: str, stream: Stream) -> Floats:
     """Where a model that was learned from boxes of random weight believes values to lie, shape (2K
-    + 2,).
+    + 2,). ``place``: that of the facet among those that are believed.
     """
-    box, regions = bounds.box(facet, name), bounds.regions[name]
-    if not facet.ends[name].exact:
-        chance = _chance(stream, facet.count)
-        return maximized(Boxes.of(box, chance), regions.measure, ends=True)
-    sums = np.zeros(len(box.low))
-    for first in range(0, len(facet.count), _AT_ONCE):  # as there may be one for each row
+    boxes, exact, regions = [], True, bounds.regions[name]
+    for each in bounds.each():
+        facet = each.view.believed[place]
+        boxes.append(_boxes(each.box(facet, name), facet.count, stream))
+        exact &= facet.ends[name].exact
+    together = Boxes.together(boxes)
+    return together.points(regions) if exact else maximized(together, regions.measure, ends=True)
+
+
+def _boxes(box: Box, count: Ints, stream: Stream) -> Boxes:
+    """Boxes whose entries have random weights, by how many rows they have; some at a time, as there
+    may be one for each row.
+    """
+    rows = tight = np.zeros(len(box.low))
+    for first in range(0, len(count), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
-        sums += np.bincount(
-            box.which[some], _chance(stream, facet.count[some]), minlength=len(box.low)
-        )
-    is_point = box.low >= box.high
-    at = np.where(box.low > box.high, regions.missing, box.low)
-    return np.bincount(at[is_point], weights=sums[is_point], minlength=regions.missing + 1).astype(
-        np.float64
-    )
+        one = Boxes.of(replace(box, which=box.which[some]), _chance(stream, count[some]))
+        rows, tight = rows + one.rows, tight + one.tight
+    return Boxes(box.low, box.high, box.missing, rows, tight)
 
 
 def _chance(stream: Stream, count: Ints) -> Floats:
@@ -201,27 +206,23 @@ def _chance(stream: Stream, count: Ints) -> Floats:
 
 
 def _codes(
-    view: View,
-    bounds: Bounds,
-    weights: Mapping[tuple[int, str], Floats],
-    some: _Some,
-    stream: Stream,
+    bounds: Bounds, weights: Mapping[tuple[int, str], Floats], stream: Stream
 ) -> dict[str, Ints]:
     """The region of every attribute of every row, rows by groups, shape (n,) each."""
     codes: dict[str, Ints] = {}
-    for i, (facet, entries) in enumerate(zip(view.believed, some.entries, strict=True)):
-        entry = _shuffled(view, facet, entries, stream)
+    for i, facet in enumerate(bounds.view.believed):
+        entry = _shuffled(bounds.view, facet, stream)
         for name in facet.ends:
             if name not in codes:
                 codes[name] = _drawn(bounds, facet, name, weights[i, name], entry, stream)
     return codes
 
 
-def _shuffled(view: View, facet: Facet, entries: Ints, stream: Stream) -> Ints:
-    """The entry of every row of some entries, rows by groups and within them at random; as many
-    rows as are a person's.
+def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
+    """The entry of every row, rows by groups and within them at random; as many rows as are a
+    person's.
     """
-    entry = np.repeat(entries, facet.count[entries])
+    entry = np.repeat(np.arange(len(facet.count)), facet.count)
     order = stream.permutation(len(entry)) if len(entry) else entry
     entry = entry[order][in_order(facet.group[entry[order]])]
     of = facet.group[entry]

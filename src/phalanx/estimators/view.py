@@ -106,7 +106,7 @@ class Ends:
             return self
         small = place.astype(np.min_scalar_type(len(numbers)))
         which = small if self.which is None else small[self.which]
-        one = replace(self, which=None).taken(firsts(place, len(numbers)))
+        one = replace(self, which=None).taken(firsts(place))
         low = _alone(one.low)
         return replace(one, low=low, high=low if one.exact else _alone(one.high), which=which)
 
@@ -177,6 +177,16 @@ class Facet:
     def unpacked(self) -> "Facet":
         """The same in numbers that can be asked."""
         return replace(self, group=_wide(self.group), count=_wide(self.count))
+
+    def taken(self, place: Ints, entries: Ints) -> "Facet":
+        """Some entries, whose groups have other places."""
+        return Facet(
+            place[self.group[entries]],
+            self.count[entries],
+            {name: ends.taken(entries) for name, ends in self.ends.items()},
+            None if self.tight is None else self.tight[entries],
+            self.fake,
+        )
 
     @property
     def size(self) -> int:
@@ -354,6 +364,31 @@ class View:
             # what is known of ends is kept for the next time; of entries it is as large as they are
             yield replace(part.unpacked(), _lines=self._lines, _keys=self._keys)
 
+    def taken(self, chosen: Sequence[tuple[Ints, Sequence[Ints]]]) -> "View":
+        """What is believed of some groups, as a whole; ``chosen``: of each part which, ascending,
+        and their entries of each facet that is believed.
+        """
+        parts = [
+            part.of_groups(*some) for part, some in zip(self.parts or (self,), chosen, strict=True)
+        ]
+        return replace(View.apart(parts).whole(), _lines=self._lines)
+
+    def of_groups(self, groups: Ints, entries: Sequence[Ints]) -> "View":
+        """The same of one part."""
+        place = np.zeros(len(self.rows), dtype=np.int64)
+        place[groups] = np.arange(len(groups))
+        return replace(
+            self,
+            **_nothing_yet(),
+            rows=self.rows[groups],
+            counterfeits=self.counterfeits[groups],
+            facets=tuple(
+                facet.taken(place, some) for facet, some in zip(self.believed, entries, strict=True)
+            ),
+            shown=(),
+            weights=self.weights and replace(self.weights, means=self.weights.means[groups]),
+        )
+
     def facets_with(self, name: str) -> "Iterator[Facet]":
         """All facets of all parts that say something of an attribute."""
         for part in self.parts or (self,):
@@ -392,6 +427,13 @@ class View:
         """About so many bytes it takes among others."""
         facets = (*self.facets, *self.shown)
         return 16 * len(self.rows) + sum(facet.size_together for facet in facets)
+
+    @property
+    def persons(self) -> int:
+        """How many rows are a person's, in all groups."""
+        return sum(
+            int(part.rows.sum()) - int(part.counterfeits.sum()) for part in self.parts or (self,)
+        )
 
     @property
     def entries(self) -> int:
@@ -479,7 +521,7 @@ class View:
                 number, places = 2 * every + facet.tight, None
             numbers, which = different(number)
             small = which.astype(np.min_scalar_type(len(numbers)))
-            one = firsts(which, len(numbers))
+            one = firsts(which)
             self._different[at] = one, small if places is None else small[places]
         return self._different[at]
 

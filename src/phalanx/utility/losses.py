@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints, different, firsts, numbered
+from phalanx.arrays import Bools, Floats, Ints, different, firsts, row_numbers
 from phalanx.data.correlation import contingency_of
 from phalanx.utility.bins import Bins, Coded
 
@@ -167,13 +167,13 @@ def propensity(one: Coded, other: Coded) -> float:
         values = np.concatenate([one[name], other[name]])
         codes.append(_most_frequent(values, max(2, _MOST_VALUES // len(names))))
     # rows that have the same values are as one, which is of either table with its share
-    alike = numbered(codes, n + others)
+    alike = row_numbers(codes, n + others)
     there_are = int(alike.max(initial=-1)) + 1
     ours, theirs = (
         np.bincount(rows, minlength=there_are) * (0.5 / max(len(rows), 1)) * (n + others)
         for rows in (alike[:n], alike[n:])
     )
-    weight, first = ours + theirs, firsts(alike, there_are)
+    weight, first = ours + theirs, firsts(alike)
     p = _probability(_regression([code[first] for code in codes], theirs / weight, weight))
     return float((weight * (p - 0.5) ** 2).sum() / weight.sum())
 

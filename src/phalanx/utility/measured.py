@@ -19,7 +19,7 @@ from phalanx.data.column import kind_of, plain_float, typed
 from phalanx.data.schema import Type
 from phalanx.data.sources.batches import Batches
 from phalanx.errors import ReleaseError
-from phalanx.estimators.answering import answer, view_of
+from phalanx.estimators.answering import answer, view_to_ask
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import drawing
@@ -142,12 +142,12 @@ def measure(
     attributes, and perhaps others.
     """
     check_progress(progress)
-    view = view_of(release)
+    view = view_to_ask(release)
     kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
     table = _Table(original, kinds, progress)
     seed = None if seed is None else whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
-    rows = int(view.real.sum())
+    rows = view.persons
     if not rows or not table.rows:
         raise ReleaseError(
             "the release or its original has no row, and nothing can be measured; give the table"
@@ -264,12 +264,13 @@ def _of_form(view: View) -> list[Figure]:
     widths = (
         None
         if view.form == "perturbed" or not names
-        else float(np.mean([_width(view, bounds, name) for name in names]))
+        else float(np.mean([_width(bounds, name) for name in names]))
     )
     groups = (
         None
         if view.form == "perturbed"
-        else float((view.real.astype(np.float64) ** 2).sum() / view.real.sum())
+        else sum(float((part.real.astype(np.float64) ** 2).sum()) for part in view.each())
+        / view.persons
     )
     return [
         Figure(name="ncp", release=widths, sample=None if widths is None else 0.0, meaning=meaning),
@@ -282,14 +283,12 @@ def _of_form(view: View) -> list[Figure]:
     ]
 
 
-def _width(view: View, bounds: Bounds, name: str) -> float:
+def _width(bounds: Bounds, name: str) -> float:
     """The mean width of an attribute's intervals: of numbers the distance, else how many known
     values there are but one.
     """
-    facet = next(f for f in view.facets if name in f.ends)
-    box, regions = bounds.box(facet, name), bounds.regions[name]
+    regions = bounds.regions[name]
     last = 2 * len(regions.points) - 1  # the region of the last known point; the first one is 1
-    low, high = np.clip(box.low, 1, max(last, 1)), np.clip(box.high, 0, max(last, 0))
     if regions.line.kind in ("whole", "number", "day"):
         # halves, as no float may hold how far apart two ends are
         least, greatest = regions.least / 2, regions.greatest / 2
@@ -298,8 +297,15 @@ def _width(view: View, bounds: Bounds, name: str) -> float:
     whole = greatest[last] - least[1] if last > 0 else 0.0
     if whole <= 0:
         return 0.0
-    width = np.clip((greatest[high] - least[low]) / whole, 0, 1)
-    return float((width * box.sums(facet.count)).sum() / facet.count.sum())
+    widths, rows = 0.0, 0
+    for part in bounds.each():
+        facet = next(f for f in part.view.facets if name in f.ends)
+        box = part.box(facet, name)
+        low, high = np.clip(box.low, 1, max(last, 1)), np.clip(box.high, 0, max(last, 0))
+        width = np.clip((greatest[high] - least[low]) / whole, 0, 1)
+        widths += float((width * box.sums(facet.count)).sum())
+        rows += int(facet.count.sum())
+    return widths / rows
 
 
 LEARNING: Final = "learning"

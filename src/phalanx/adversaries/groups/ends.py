@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.groups.meeting import containing, few_enough
-from phalanx.arrays import Bools, Ints, firsts, numbered
+from phalanx.arrays import Bools, Ints, firsts, row_numbers
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -95,9 +95,9 @@ class Ends:
         codes = _codes(release, microdata, rows)
         # a person in a group without a row may have set its ends
         codes[groups.registered > 0] = NO_PERSON
-        of_person = numbered(population, len(population[0]))
+        of_person = row_numbers(population, len(population[0]))
         persons = np.bincount(of_person)
-        first = firsts(of_person, len(persons))
+        first = firsts(of_person)
         tuples = np.stack([codes[first] for codes in population], axis=1)
         low, high = (
             np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True)

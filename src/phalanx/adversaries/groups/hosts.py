@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.adversaries.base import original_of
 from phalanx.adversaries.groups.meeting import containing, few_enough
-from phalanx.arrays import Floats, Ints, different, firsts, numbered
+from phalanx.arrays import Floats, Ints, different, firsts, row_numbers
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -210,8 +210,8 @@ def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], 
     """The distinct tuples, a row that has each, and each person's."""
     names = [a.name for a in form.attribute("quasi")]
     columns = [microdata.columns[name].codes for name in names]
-    of_person = numbered(columns, microdata.rows)
-    rows = firsts(of_person, int(of_person.max(initial=-1)) + 1)
+    of_person = row_numbers(columns, microdata.rows)
+    rows = firsts(of_person)
     return np.stack([codes[rows] for codes in columns], axis=1), rows, of_person
 
 

@@ -21,8 +21,8 @@ from phalanx.adversaries.disclosure import (
     published_table,
     shares,
 )
-from phalanx.adversaries.records.rows import Records, renumbered
-from phalanx.arrays import Bools, Codes, Floats, Ints, firsts
+from phalanx.adversaries.records.rows import Records
+from phalanx.arrays import Bools, Codes, Floats, Ints, firsts, row_numbers
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
 from phalanx.data.microdata import Microdata
 from phalanx.data.not_applicable import is_listed
@@ -268,8 +268,8 @@ def _picked(
     ``row_of``, -1 for none of these, and has the person's value.
     """
     q = 1 if shown is None else 1 + int(shown.max(initial=0))
-    distinct, place = _different(records.rows)
-    times = np.bincount(place)
+    place = row_numbers(records.rows.T, len(records.rows))
+    times, distinct = np.bincount(place), firsts(place)
     cells, counts = np.unique(place * q + (0 if shown is None else shown), return_counts=True)
     nearest_rows = list(
         nearest(Blocks.of(records.rows[distinct], distances), records.persons[who], changes)
@@ -287,15 +287,6 @@ def _picked(
     at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     same = np.where((cells[at] == wanted) & (values[person] < q), counts[at], 0)
     return count, identity / count, np.bincount(person, weights=same, minlength=len(who)) / count
-
-
-def _different(rows: Ints) -> tuple[Ints, Ints]:
-    """A row of every kind, and the kind of every row; equal rows are of one."""
-    number = np.zeros(len(rows), dtype=np.int64)
-    for a in range(rows.shape[1]):
-        codes = rows[:, a] + 1
-        number = renumbered(number * (int(codes.max(initial=0)) + 1) + codes)
-    return firsts(number, int(number.max(initial=-1)) + 1), number
 
 
 # ---- which rows are nearest

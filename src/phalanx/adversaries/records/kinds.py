@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Ints, different
+from phalanx.arrays import Ints, row_numbers
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 
 _AT_ONCE: Final = 1 << 19
@@ -34,9 +34,7 @@ class Kinds:
     @classmethod
     def by(cls, group: Ints, classes: Ints) -> "Kinds":
         """Of persons, or rows, with their ``group`` (n,) and ``classes`` (n, d)."""
-        of = group
-        for column in classes.T:
-            of = different(of * (int(column.max(initial=0)) + 2) + column + 1)[1]
+        of = row_numbers([group, *classes.T], len(group))
         first = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.int64)
         first[of] = np.arange(len(of))
         return cls(of, first, group[first], np.bincount(of, minlength=len(first)))

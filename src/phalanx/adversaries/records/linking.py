@@ -15,8 +15,8 @@ import polars as pl
 
 from phalanx.adversaries.disclosure import drawn, numbered
 from phalanx.adversaries.records.covering import Boxes, grid_work, in_pairs, on_grids
-from phalanx.adversaries.records.rows import BITS, Records, renumbered
-from phalanx.arrays import Bools, Floats, Ints
+from phalanx.adversaries.records.rows import BITS, Records
+from phalanx.arrays import Bools, Floats, Ints, different, row_numbers
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.consistency.forms import form_faults
@@ -140,11 +140,8 @@ def _different(persons: Ints, subsets: Subsets) -> int:
     """
     if persons.shape[1] <= ALL_OF or not len(persons):
         return 0
-    number = np.zeros(len(persons), dtype=np.int64)
-    for attribute in np.flatnonzero(subsets.has.any(axis=0)):
-        codes = persons[:, attribute]
-        number = renumbered(number * (int(codes.max()) + 1) + codes)
-    return int(number.max()) + 1
+    asked = persons.T[subsets.has.any(axis=0)]
+    return int(row_numbers(asked, len(persons)).max()) + 1
 
 
 def _still(
@@ -168,7 +165,7 @@ def numbered_alike(keys: Ints, others: Ints) -> tuple[Ints, Ints]:
     """
     most = int(keys.max(initial=-1))
     if most >= _TABLE * (len(keys) + len(others)):
-        number = renumbered(np.concatenate([keys, others]))
+        number = different(np.concatenate([keys, others]))[1]
         occurs = np.zeros(len(number), dtype=bool)
         occurs[number[: len(keys)]] = True
         number = np.where(occurs, np.cumsum(occurs) - 1, -1)[number]

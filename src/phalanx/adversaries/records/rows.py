@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Ints, different
+from phalanx.arrays import Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -117,8 +117,3 @@ def bits_of(has: npt.NDArray[np.bool_]) -> Ints:
         some = has[:, first : first + BITS].astype(np.int64)
         words.append((some << np.arange(some.shape[1])).sum(axis=1))
     return np.stack(words)
-
-
-def renumbered(keys: Ints) -> Ints:
-    """The keys numbered from 0 without gaps."""
-    return different(keys)[1]

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Bools, Ints, different, firsts, numbered, places_in
+from phalanx.arrays import Bools, Ints, different, firsts, places_in, row_numbers
 from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.slicing.posterior import matches
@@ -269,8 +269,8 @@ class OfSliced:
             return
         own = places_of_values(view.sensitive.values, microdata)[microdata.sensitive.codes[rows]]
         columns = np.column_stack([tuples, own])
-        of_row = numbered(columns.T, len(columns))
-        kinds = columns[firsts(of_row, int(of_row.max(initial=-1)) + 1)]
+        of_row = row_numbers(columns.T, len(columns))
+        kinds = columns[firsts(of_row)]
         q, v = len(view.sensitive.values) + 1, len(view.sides[-1].values)  # type: ignore[arg-type]
         group = view.sensitive.cell_group
         cells = np.unique(

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Bools, Integers, Ints, firsts, numbered, places_in
+from phalanx.arrays import Bools, Integers, Ints, firsts, places_in, row_numbers
 from phalanx.guarantees.views.box_search import pairs_inside
 
 """A number of a kind is below this."""
@@ -66,13 +66,13 @@ class Kinds:
         >>> kinds.points.ravel(), kinds.point, kinds.value, kinds.persons
         (array([2, 4]), array([0, 1, 1]), array([0, 0, 1]), array([1, 5, 2]))
         """
-        point_of_row = numbered(codes, len(own))
-        first = firsts(point_of_row, int(point_of_row.max(initial=-1)) + 1)
+        point_of_row = row_numbers(codes, len(own))
+        first = firsts(point_of_row)
         points = np.empty((len(first), len(codes)), dtype=np.int64)
         for i, code in enumerate(codes):
             points[:, i] = code[first]
-        of_row = numbered([point_of_row, own], len(own))
-        example = firsts(of_row, int(of_row.max(initial=-1)) + 1)
+        of_row = row_numbers([point_of_row, own], len(own))
+        example = firsts(of_row)
         persons = np.bincount(of_row, weights=many, minlength=len(example)).astype(np.int64)
         return cls(
             points=points,

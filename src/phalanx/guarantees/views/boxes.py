@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Bools, Ints, Sets, firsts, numbered, words
+from phalanx.arrays import Bools, Ints, Sets, firsts, row_numbers, words
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
@@ -38,8 +38,8 @@ def candidate_sets(
     holds = holding(groups.cell_group, number[groups.cell_value], len(groups), q)
     low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
     columns = [microdata.columns[a.name].codes for a in form.attribute("quasi")]
-    whose = numbered(columns, microdata.rows)
-    rows = firsts(whose, int(whose.max(initial=-1)) + 1)
+    whose = row_numbers(columns, microdata.rows)
+    rows = firsts(whose)
     distinct = np.stack([codes[rows].astype(np.int64) for codes in columns], axis=1)
     return held_around(distinct, low, high, holds), whose
 

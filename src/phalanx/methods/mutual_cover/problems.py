@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.arrays import Floats, Ints, different, firsts, numbered
+from phalanx.arrays import Floats, Ints, different, firsts, row_numbers
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels.program import Grid
@@ -190,8 +190,8 @@ class Layout:
         """The different tuples of each group as classes, shape (types, d), and where each group's
         begin, and the end.
         """
-        of = numbered([self.group, *self.own.T], len(self.group))
-        first = firsts(of, int(of.max(initial=-1)) + 1)
+        of = row_numbers([self.group, *self.own.T], len(self.group))
+        first = firsts(of)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
 
     def cells(self, which: Ints) -> Ints:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Codes, Ints, numbered
+from phalanx.arrays import Codes, Ints, row_numbers
 from phalanx.data.microdata import Microdata
 from phalanx.kernels.rule import Rule
 from phalanx.methods.mondrian.kernels.cutting import AT_LAST, STRICT, Table
@@ -134,7 +134,7 @@ def _every_column(
         shared = [microdata.columns[name].codes for name in column if name in elsewhere]
         by_column.append(
             cells_of(
-                numbered(shared, coded.rows).astype(np.int32),
+                row_numbers(shared, coded.rows).astype(np.int32),
                 coded.values[i],
             )
         )

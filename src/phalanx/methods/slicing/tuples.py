@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from phalanx.arrays import Codes, different, firsts, numbered
+from phalanx.arrays import Codes, different, firsts, row_numbers
 from phalanx.data.microdata import Microdata
 from phalanx.methods.slicing.kernels.halves import Cells
 from phalanx.release.forms.sliced import Boxes
@@ -36,10 +36,10 @@ class Coded:
         for i, column in enumerate(columns):
             names = [name for name in column if name != secret]
             if i in boxes:
-                values[i] = numbered([boxes[i].of_row], microdata.rows)
+                values[i] = row_numbers([boxes[i].of_row], microdata.rows)
             elif names:
                 codes = [microdata.columns[name].codes for name in names]
-                values[i] = numbered(codes, microdata.rows)
+                values[i] = row_numbers(codes, microdata.rows)
         return cls(values, None if secret is None else microdata.columns[secret].codes)
 
     @property
@@ -57,8 +57,8 @@ class Coded:
     @cached_property
     def distinct(self) -> Codes:
         """The different tuples, without their sensitive values, shape (c, t)."""
-        which = numbered(self.values, self.rows)
-        return self.values[:, firsts(which, int(which.max()) + 1)]
+        which = row_numbers(self.values, self.rows)
+        return self.values[:, firsts(which)]
 
 
 def cells_of(q: Codes, s: Codes) -> Cells:

@@ -359,7 +359,7 @@ def _counted(side: pl.DataFrame) -> pl.DataFrame:
         key, keys = key * values + place, keys * values
     distinct, place = different(key)
     counts = pl.Series(COUNT, np.bincount(place, minlength=len(distinct)), dtype=pl.Int64)
-    return side[firsts(place, len(distinct))].with_columns(counts)
+    return side[firsts(place)].with_columns(counts)
 
 
 def _places(column: pl.Series) -> tuple[Ints, int]:
