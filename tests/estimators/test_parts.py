@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_parts_answer_as_the_whole_does(
     monkeypatch.setattr(folder, "_check_parts_fit", lambda *_: pytest.fail("it was read whole"))
     asked = px.Release.read(path)
     if apart:
-        left = iter([1 << 40] * len(read.manifest.parts) + [0])
+        left = chain([1 << 40] * len(read.manifest.parts), [0], repeat(1 << 40))
         monkeypatch.setattr(answering, "memory_left", lambda: next(left))
     assert bool(answering.view_to_ask(asked).parts) is apart
     for query in QUERIES:
@@ -127,6 +128,24 @@ def test_what_no_memory_holds_is_refused_before_it_is_read(
     monkeypatch.setattr(answering, "memory_left", lambda: 100_000)
     with pytest.raises(MachineError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
         px.Release.read(path).estimate("count(*)")
+
+
+def test_an_answer_that_no_memory_holds_is_refused(
+    released: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a question asks of has more ends than there is memory for; another one is answered."""
+    asked = px.Release.read(released("generalized"))
+    view = answering.view_to_ask(asked)
+    ends = view.places(["zip"])
+    monkeypatch.setattr(answering, "memory_left", lambda: 128 * ends)
+    assert asked.estimate("count(*) where zip < 300").figures[0].estimate > 0
+    for query in ("count(*) where zip < 3 and age < 3", "avg(zip)"):
+        with pytest.raises(MachineError, match=r"an answer about (age, )?zip of .* takes 0\.0 GB"):
+            asked.estimate(query)
+    with pytest.raises(
+        MachineError, match=r"a drawn table of .* takes 0\.0 GB of memory, and 0\.0 GB"
+    ):
+        asked.draw(1)
 
 
 def test_a_release_in_parts_that_is_exchanged_is_no_release(

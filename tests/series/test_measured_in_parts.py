@@ -2,6 +2,7 @@
 """What a release in parts lost, and tables drawn from it, without either table in memory."""
 
 import errno
+from itertools import chain, repeat
 from tempfile import gettempdir
 
 import polars as pl
@@ -59,7 +60,7 @@ def test_it_lost_what_the_whole_lost(tmp_path, published, monkeypatch, method, k
     expected = of_the_whole(path).to_json()
     release = px.Release.read(path)
     if kind == "apart":
-        left = iter([1 << 40] * len(release.manifest.parts) + [0])
+        left = chain([1 << 40] * len(release.manifest.parts), [0], repeat(1 << 40))
         monkeypatch.setattr(answering, "memory_left", lambda: next(left))
     found = release.measure(file_of(people(), kind, tmp_path), held_out=people()[:500], seed=3)
     assert bool(answering.view_to_ask(release).parts) is (kind == "apart")

@@ -52,8 +52,12 @@ experiments/answers found enough for 95 %; no interval for others.
 """
 
 _Z: Final = 1.959963984540054
-_ASKING: Final = 64
-"""About so many bytes an answer takes for each entry that is looked at."""
+_OF_ENTRIES: Final = 64
+"""About so many bytes an answer takes for each entry that is looked at at once."""
+_OF_ENDS: Final = 128
+"""The same for each end of an attribute in a condition, and four times as many where a number is
+added up.
+"""
 _MOST_GROUPS: Final = 1000
 
 
@@ -102,6 +106,7 @@ def answer(
     view = _told(view_to_ask(release), suppressed)
     if weighted and view.weights:  # whose bounds are of all groups at once
         view = _told(view_of(release), suppressed)
+    _check_answer(release, view, asked)
     weights = view.weights if weighted else None
     others = [view_to_ask(other) for other in beside]
     method = str(release.manifest.method.get("name"))
@@ -126,17 +131,38 @@ def answer(
     )
 
 
+def _check_answer(release: Release, view: View, asked: Query) -> None:
+    """MachineError where what is asked of has more different ends than the memory holds."""
+    names = {*asked.by, *(test.attribute for test in comparisons(asked.where))}
+    summed = {asked.of} if asked.of is not None else set()
+    ends = view.places(names - summed) + 4 * view.places(summed)
+    check_room(release, ends, f"an answer about {', '.join(sorted(names | summed))}")
+
+
+def check_room(release: Release, ends: int, what: str) -> None:
+    """MachineError where the memory does not hold what is worked out of so many ends of a release in
+    parts, and for what.
+    """
+    needed = _OF_ENDS * ends
+    if release.manifest.parts and needed > (room := memory_left()):
+        raise MachineError(
+            f"{what} of {release.path} takes {needed / 1e9:.1f} GB of memory, and"
+            f" {room / 1e9:.1f} GB are left; ask on a larger machine."
+        )
+
+
 def view_of(release: Release) -> View:
     """What a release shows, looked at once; how many rows it does not, where its manifest tells.
     MachineError where the memory does not hold it whole.
     """
     view = view_to_ask(release)
-    if view.parts:
-        size, together = _sizes(view.parts)
-        if together > (room := memory_left()):
-            raise _too_much(release, size + together, room + size)
-        view = _views[release] = _together(release, view)
-    return view
+    if not view.parts:
+        return view
+    size, together = _sizes(view.parts)
+    needed = together + _OF_ENTRIES * sum(part.entries for part in view.parts)
+    if needed > (room := memory_left()):
+        raise _too_much(release, size + needed, room + size)
+    return _together(release, view)  # and is not kept, as others are answered from parts
 
 
 def view_to_ask(release: Release) -> View:
@@ -164,7 +190,7 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
     for number in range(parts):
         views.append(reader(Part.read_part(release.path, release.manifest, number)).packed())
         held, _ = _sizes(views)
-        needed = held * parts // len(views) + _ASKING * max(view.entries for view in views)
+        needed = held * parts // len(views) + _OF_ENTRIES * max(view.entries for view in views)
         if needed > (room := memory_left() + held):
             raise _too_much(release, needed, room)
     view = View.apart(views)
@@ -172,9 +198,9 @@ def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
         raise _different(release)
     # each part stands there twice while they are put together
     _, together = _sizes(views)
-    if together + _ASKING * sum(view.entries for view in views) > memory_left():
-        return view
-    return _together(release, view)
+    asking = _OF_ENTRIES * sum(part.entries for part in views)
+    asking += _OF_ENDS * max(view.places([a.name]) for a in view.attributes)
+    return view if together + asking > memory_left() else _together(release, view)
 
 
 def _together(release: Release, view: View) -> View:

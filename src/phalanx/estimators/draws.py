@@ -17,7 +17,7 @@ import polars as pl
 
 from phalanx.arrays import Bools, Floats, Integers, Ints, in_order
 from phalanx.errors import ReleaseError, shown
-from phalanx.estimators.answering import view_to_ask
+from phalanx.estimators.answering import check_room, view_to_ask
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
 from phalanx.estimators.expressions import read_expression
@@ -77,6 +77,7 @@ def drawing(
     if seed is not None:
         whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    check_room(release, view.places(a.name for a in view.attributes), "a drawn table")
     regions = {a.name: view.regions(a.name, All(tuple(rules))) for a in view.attributes}
     bounds = Bounds(view, regions)
     return (_pieces(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times))

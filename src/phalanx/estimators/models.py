@@ -277,9 +277,8 @@ class Model:
 
     def weights_at(self, place: int, name: str, regions: Regions) -> Floats:
         """The same by the place of the facet among those of each part that are believed."""
-        return self._shared.of(
-            ("weights", name, regions), lambda: self._weighed(place, name, regions)
-        )
+        key = ("weights", place, name, regions)
+        return self._shared.of(key, lambda: self._weighed(place, name, regions))
 
     def _weighed(self, place: int, name: str, regions: Regions) -> Floats:
         boxes, exact = [], True

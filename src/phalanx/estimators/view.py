@@ -3,7 +3,7 @@
 itself, what the rows of a group hold.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -361,8 +361,7 @@ class View:
         if not self.parts:
             yield self
         for part in self.parts:
-            # what is known of ends is kept for the next time; of entries it is as large as they are
-            yield replace(part.unpacked(), _lines=self._lines, _keys=self._keys)
+            yield replace(part.unpacked(), _lines=self._lines)
 
     def taken(self, chosen: Sequence[tuple[Ints, Sequence[Ints]]]) -> "View":
         """What is believed of some groups, as a whole; ``chosen``: of each part which, ascending,
@@ -415,6 +414,12 @@ class View:
     def _with(self, made: Callable[[Facet], Facet]) -> "View":
         facets, shown = (tuple(map(made, each)) for each in (self.facets, self.shown))
         return replace(self, facets=facets, shown=shown, **_nothing_yet())
+
+    def places(self, names: Iterable[str]) -> int:
+        """How many ends the entries of some attributes have, which are at least as many as there are
+        different ones.
+        """
+        return sum(len(f.ends[name].low) for name in names for f in self.facets_with(name))
 
     @property
     def size(self) -> int:
@@ -487,7 +492,11 @@ class View:
         ]
 
     def keys(self, name: str, ends: pl.Series) -> Keys:
-        """Published ends as keys, looked at once."""
+        """Published ends as keys, looked at once; those of parts each time, as there may be one for
+        each row.
+        """
+        if self.parts:
+            return Keys.of(self.line(name), ends)
         if (
             id(ends) not in self._keys
         ):  # the view holds them, so that none gets the place of another one
