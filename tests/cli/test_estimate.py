@@ -4,6 +4,7 @@ sentence.
 """
 
 import json
+from contextlib import contextmanager
 
 
 def test_estimate(ward) -> None:
@@ -47,3 +48,22 @@ def test_what_cannot_be_asked(ward) -> None:
         said = ward.call("estimate", *words)
         assert said.code == 2 and said.err.count("\n") == 1
         assert "error" in json.loads(ward.call("estimate", *words, "--json").out)
+
+
+def test_estimate_says_how_far_it_is(ward, monkeypatch) -> None:
+    """By a bar over groups, but for --quiet and --json."""
+    ward.plan(method='name = "mondrian"\nk = 4')
+    ward.publish()
+    told: list[tuple[str, int, int | None]] = []
+
+    @contextmanager
+    def telling(first: str, *, quiet: bool):
+        yield lambda *what: None if quiet else told.append(what)
+        assert first == "groups"
+
+    monkeypatch.setattr("phalanx.cli.estimate.watching", telling)
+    words = ("estimate", "out/ward-1", "count(*) group by ill")
+    assert ward.call(*words, "--quiet").code == ward.call(*words, "--json").code == 0
+    assert told == []
+    assert ward.call(*words).code == 0
+    assert told == [("groups", n, 4) for n in range(5)]

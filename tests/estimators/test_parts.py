@@ -14,7 +14,7 @@ import pytest
 import phalanx as px
 from phalanx.engines import choosing
 from phalanx.errors import MachineError, ReleaseError
-from phalanx.estimators import answering
+from phalanx.estimators import answering, draws
 from phalanx.release import folder
 from phalanx.release.folder import Release
 
@@ -128,6 +128,25 @@ def test_what_no_memory_holds_is_refused_before_it_is_read(
     monkeypatch.setattr(answering, "memory_left", lambda: 100_000)
     with pytest.raises(MachineError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
         px.Release.read(path).estimate("count(*)")
+
+
+def test_parts_are_told_of_as_they_are_read(released: Callable[[str], Path]) -> None:
+    """Once, and then groups as they are answered; drawing and measuring tell of parts, too."""
+    path = released("generalized")
+    for ask in (
+        lambda release, tell: release.estimate("count(*) group by sex", progress=tell),
+        lambda release, tell: release.measure(people(), progress=tell),
+        lambda release, tell: draws.drawing(release, 1, progress=tell),
+    ):
+        told: list[tuple[str, int, int | None]] = []
+        release = px.Release.read(path)
+        many = len(release.manifest.parts)
+        ask(release, lambda *what, told=told: told.append(what))
+        assert told[: many + 1] == [("parts", n, many) for n in range(many + 1)]
+        assert all(what != "parts" for what, *_ in told[many + 1 :])
+    told = []
+    release.estimate("count(*) group by sex", progress=lambda *what: told.append(what))
+    assert told == [("groups", n, 3) for n in range(4)]
 
 
 def test_an_answer_that_no_memory_holds_is_refused(

@@ -50,10 +50,10 @@ def draw(
         raise ReleaseError(
             f"{to} exists, and drawn tables are not mixed with others; name a new folder."
         )
-    tables = drawing(Release.read(release), times, never=never or ())
-    to.mkdir(parents=True)
-    names, rows = [], []
+    names, rows, read = [], [], Release.read(release)
     with watching("tables", quiet=quiet or json) as progress:
+        tables = drawing(read, times, never=never or (), progress=progress)
+        to.mkdir(parents=True)
         for i, pieces in enumerate(tables, 1):
             names.append(f"draw-{i:0{len(str(times))}}.{format}")
             rows.append(_write(pieces, to / names[-1], format))

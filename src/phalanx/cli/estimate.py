@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table, show_text
+from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, watching
 
 
 def estimate(
@@ -27,6 +27,7 @@ def estimate(
         ),
     ] = False,
     json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Count, add up or average rows of the table behind a release: bounds that are certain, an
     estimate, and a model's interval.
@@ -36,7 +37,11 @@ def estimate(
     """
     from phalanx.series.released import Release
 
-    answer = Release.read(release).estimate(query, suppressed=suppressed, weighted=not unweighted)
+    read = Release.read(release)
+    with watching("groups", quiet=quiet or json) as progress:
+        answer = read.estimate(
+            query, suppressed=suppressed, weighted=not unweighted, progress=progress
+        )
     if json:
         show_json(answer.to_json())
         return

@@ -27,6 +27,7 @@ from phalanx.estimators.view import Ends, Facet, View, Weights
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
 from phalanx.exact import of_numpy
+from phalanx.progress import Progress, check_progress, silent
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.part import Part
@@ -51,6 +52,8 @@ ERROR: Final[Mapping[str, float]] = {
 experiments/answers found enough for 95 %; no interval for others.
 """
 
+PARTS, GROUPS = "parts", "groups"
+"""What is told of."""
 _Z: Final = 1.959963984540054
 _OF_ENTRIES: Final = 64
 """About so many bytes an answer takes for each entry that is looked at at once."""
@@ -68,14 +71,18 @@ def estimate(
     suppressed: int | None = None,
     weighted: bool = True,
     beside: Sequence[Release] = (),
+    progress: Progress = silent,
 ) -> Estimate:
     """Answer a query about the table behind a release, from the release's folder alone.
 
     ``suppressed``: how many rows were suppressed, where the publisher says it. ``weighted``: whether
     rows count as many times as the release's survey weights say, where it has some. ``beside``: other
-    releases of the series, of which the distribution of values is learned, too. ReleaseError where
-    the query is none that a release can answer, ExtraError without the extra that reads SQL.
+    releases of the series, of which the distribution of values is learned, too. ``progress``: called
+    with ``parts`` as they are read and ``groups`` as they are answered, how many, and of how many.
+    ReleaseError where the query is none that a release can answer, ExtraError without the extra that
+    reads SQL.
     """
+    check_progress(progress)
     if not isinstance(query, str | pl.Expr):
         raise ReleaseError(
             f"the query is {kind_of(query)}; give a text such as 'count(*) where age < 40', or a"
@@ -90,6 +97,7 @@ def estimate(
         suppressed=suppressed,
         weighted=weighted,
         beside=beside,
+        progress=progress,
     )
 
 
@@ -101,9 +109,10 @@ def answer(
     suppressed: int | None = None,
     weighted: bool = False,
     beside: Sequence[Release] = (),
+    progress: Progress = silent,
 ) -> Estimate:
     """Answer a query that was read; ``text`` is what it is called."""
-    view = _told(view_to_ask(release), suppressed)
+    view = _told(view_to_ask(release, progress), suppressed)
     if weighted and view.weights:  # whose bounds are of all groups at once
         view = _told(view_of(release), suppressed)
     _check_answer(release, view, asked)
@@ -117,14 +126,15 @@ def answer(
             " or for another attribute."
         )
     asking = _Asking(view, others, method, weights is not None, Shared())
-    figures = tuple(
-        _figures(asking, replace(asked, where=where), values)
-        for values, where in _groups(view, asked)
-    )
+    groups, figures = list(_groups(view, asked)), list[Figures]()
+    for values, where in groups:
+        progress(GROUPS, len(figures), len(groups))
+        figures.append(_figures(asking, replace(asked, where=where), values))
+    progress(GROUPS, len(figures), len(groups))
     return Estimate(
         query=text,
         by=asked.by,
-        figures=figures,
+        figures=tuple(figures),
         model=view.model + (", each row of its group's mean weight" if weights else ""),
         notes=notes,
         weight=weights.name if weights else None,
@@ -165,7 +175,7 @@ def view_of(release: Release) -> View:
     return _together(release, view)  # and is not kept, as others are answered from parts
 
 
-def view_to_ask(release: Release) -> View:
+def view_to_ask(release: Release, progress: Progress = silent) -> View:
     """The same to be asked, part by part where the memory does not hold it whole beside what an
     answer takes.
     """
@@ -176,23 +186,26 @@ def view_to_ask(release: Release) -> View:
     if reader is None:
         view = release.form.view(release.manifest)
     else:
-        view = _of_parts(release, reader) if release.manifest.parts else reader(release)
+        in_parts = bool(release.manifest.parts)
+        view = _of_parts(release, reader, progress) if in_parts else reader(release)
     _views[release] = _with_suppression(release, view)
     return _views[release]
 
 
-def _of_parts(release: Release, reader: Callable[[Release], View]) -> View:
+def _of_parts(release: Release, reader: Callable[[Release], View], progress: Progress) -> View:
     """What a release in parts shows, of which one after the other is read; MachineError where that
     is more than the memory holds.
     """
     views: list[View] = []
     parts = len(release.manifest.parts)
     for number in range(parts):
+        progress(PARTS, number, parts)
         views.append(reader(Part.read_part(release.path, release.manifest, number)).packed())
         held, _ = _sizes(views)
         needed = held * parts // len(views) + _OF_ENTRIES * max(view.entries for view in views)
         if needed > (room := memory_left() + held):
             raise _too_much(release, needed, room)
+    progress(PARTS, parts, parts)
     view = View.apart(views)
     if not view.alike():
         raise _different(release)

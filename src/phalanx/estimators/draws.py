@@ -26,6 +26,7 @@ from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Box, Facet, View
 from phalanx.exact import is_list, of_numpy, whole
+from phalanx.progress import Progress, silent
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 
@@ -54,17 +55,18 @@ def drawing(
     *,
     never: "Sequence[str | pl.Expr] | str | pl.Expr" = (),
     seed: int | None = None,
+    progress: Progress = silent,
 ) -> Iterator[Iterator[pl.DataFrame]]:
     """The same tables one after the other, each in pieces that are drawn when they are asked for,
     at least one; what is wrong is refused before. In a piece are the rows of groups that chance
-    chose.
+    chose. ``progress``: called with ``parts`` of the release as they are read.
     """
     times = of_numpy(times)
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise ReleaseError(
             f"times = {shown(times)} is no number of tables; give a whole number from 1."
         )
-    view = view_to_ask(release)
+    view = view_to_ask(release, progress)
     for attribute in view.attributes:
         view.attribute(attribute.name)  # refuses sets
     listed = [never] if isinstance(never, str | pl.Expr) else never

@@ -209,7 +209,12 @@ class Release(folder.Release):
         return an_adversary(adversary).attack([self], self.evidence)
 
     def estimate(
-        self, query: "str | pl.Expr", *, suppressed: int | None = None, weighted: bool = True
+        self,
+        query: "str | pl.Expr",
+        *,
+        suppressed: int | None = None,
+        weighted: bool = True,
+        progress: Progress = silent,
     ) -> "Estimate":
         """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
         a point estimate, and a model's interval.
@@ -229,6 +234,9 @@ class Release(folder.Release):
         weighted : bool, default True
             Where the release carries survey weights, a row counts as many times as its weight says;
             False: each counts once, as in the sample.
+        progress : Progress, optional
+            Called with ``parts`` as they are read and ``groups`` as they are answered, how many
+            were, and of how many.
 
         Returns
         -------
@@ -244,7 +252,7 @@ class Release(folder.Release):
         """
         from phalanx.estimators import estimate
 
-        return estimate(self, query, suppressed=suppressed, weighted=weighted)
+        return estimate(self, query, suppressed=suppressed, weighted=weighted, progress=progress)
 
     def draw(
         self,
@@ -316,8 +324,8 @@ class Release(folder.Release):
         seed : int, optional
             Draw the same tables again.
         progress : Progress, optional
-            Called with what is looked at (``original``, ``drawn tables`` or ``counts``), how many
-            rows or counts of it were, and of how many.
+            Called with what is looked at (``parts`` of the release, ``original``, ``drawn tables``
+            or ``counts``), how many parts, rows or counts of it were, and of how many.
 
         Returns
         -------

@@ -142,7 +142,7 @@ def measure(
     attributes, and perhaps others.
     """
     check_progress(progress)
-    view = view_to_ask(release)
+    view = view_to_ask(release, progress)
     kinds = {a.name: a.type for a in view.attributes if a.type != "set"}
     table = _Table(original, kinds, progress)
     seed = None if seed is None else whole(seed, "the seed", 0)
