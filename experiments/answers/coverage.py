@@ -21,10 +21,11 @@ import polars as pl
 
 import phalanx as px
 from phalanx.demo import panel
-from phalanx.estimators.answering import answer, view_of
+from phalanx.estimators.answering import answer
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Query, comparisons
 from phalanx.estimators.models import Model
+from phalanx.estimators.reading import view_of
 from phalanx.randomness import Randomness
 from phalanx.utility.workloads import Rows, workload
 

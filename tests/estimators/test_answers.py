@@ -17,7 +17,7 @@ import pytest
 import phalanx as px
 from phalanx.errors import ReleaseError
 from phalanx.estimators import sharing
-from phalanx.estimators.answering import ERROR, view_of
+from phalanx.estimators.answering import ERROR
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.answers import between
 from phalanx.estimators.bounds import Bounds
@@ -31,6 +31,7 @@ from phalanx.estimators.conditions import (
     negate,
 )
 from phalanx.estimators.models import Model
+from phalanx.estimators.reading import view_of
 from phalanx.estimators.sharing import Shared
 from support import work
 from support.estimator_cases import METHODS, answer, people, published, schema

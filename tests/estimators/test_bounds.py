@@ -12,9 +12,9 @@ import pytest
 import phalanx as px
 from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
-from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Either, Query
+from phalanx.estimators.reading import view_of
 from phalanx.estimators.sums import Taken
 from phalanx.release import folder
 from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
@@ -143,7 +143,7 @@ def test_whoever_forgets_counterfeits_is_caught(
     release, table = counterfeited
     right = module.view_to_ask
 
-    def forgetful(of):
+    def forgetful(of, *_):
         view = right(of)
         return replace(view, counterfeits=np.zeros_like(view.counterfeits))
 
@@ -164,7 +164,7 @@ def test_whoever_forgets_suppression_is_caught(tmp_path, monkeypatch: pytest.Mon
     assert release.manifest.rows < table.height
     assert outside(release, table, None)[0] == []
     right = module.view_to_ask
-    monkeypatch.setattr(module, "view_to_ask", lambda of: replace(right(of), unpublished=0))
+    monkeypatch.setattr(module, "view_to_ask", lambda of, *_: replace(right(of), unpublished=0))
     assert outside(release, table, None)[0]
 
 
@@ -178,7 +178,7 @@ def test_whoever_believes_in_ends_is_caught(
     release, table = releases(name)
     right = module.view_to_ask
 
-    def believing(of):
+    def believing(of, *_):
         view = right(of)
         return replace(
             view,
@@ -201,7 +201,7 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
     )
     right = module.view_to_ask
 
-    def closed(of):
+    def closed(of, *_):
         view = right(of)
         ends = {
             name: replace(e, unbounded=(e.unbounded[0] & False, e.unbounded[1] & False))
@@ -209,7 +209,7 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
         }
         return replace(view, facets=(replace(view.facets[0], ends=ends),))
 
-    def pushed(of):
+    def pushed(of, *_):
         view = right(of)
         return replace(view, unpublished=0)
 

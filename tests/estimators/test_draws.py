@@ -14,10 +14,10 @@ import phalanx as px
 from estimators.test_view import halves
 from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.errors import ReleaseError
-from phalanx.estimators import answering, draws
-from phalanx.estimators.answering import view_of
+from phalanx.estimators import draws, reading
 from phalanx.estimators.draws import draw, drawing
 from phalanx.estimators.pooling import _quantile
+from phalanx.estimators.reading import view_of
 from phalanx.estimators.view import View
 from phalanx.randomness import Randomness
 from support.estimator_cases import JOBS, METHODS, people, published, schema
@@ -308,10 +308,10 @@ def test_parts_that_stay_apart_are_drawn_from(drawn, monkeypatch, name: str, mos
     view = view_of(release)
     monkeypatch.setattr(draws, "_AT_ONCE", most)
     parts = [some.packed() for some in halves(view)]
-    monkeypatch.setitem(answering._views, release, View.apart(parts))
+    monkeypatch.setitem(reading._views, release, View.apart(parts))
     (pieces,) = drawing(release, 1, seed=2)
     listed = list(pieces)
-    assert answering._views[release].parts
+    assert reading._views[release].parts
     assert (len(listed) > 1) == (most == 50 and name != "mutual-cover")
     together = pl.concat(listed)
     assert together.schema == table.schema

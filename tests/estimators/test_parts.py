@@ -14,7 +14,7 @@ import pytest
 import phalanx as px
 from phalanx.engines import choosing
 from phalanx.errors import MachineError, ReleaseError
-from phalanx.estimators import answering, draws
+from phalanx.estimators import draws, reading
 from phalanx.release import folder
 from phalanx.release.folder import Release
 
@@ -98,8 +98,8 @@ def test_parts_answer_as_the_whole_does(
     asked = px.Release.read(path)
     if apart:
         left = chain([1 << 40] * len(read.manifest.parts), [0], repeat(1 << 40))
-        monkeypatch.setattr(answering, "memory_left", lambda: next(left))
-    assert bool(answering.view_to_ask(asked).parts) is apart
+        monkeypatch.setattr(reading, "memory_left", lambda: next(left))
+    assert bool(reading.view_to_ask(asked).parts) is apart
     for query in QUERIES:
         mine, whole = (px.estimators.estimate(each, query) for each in (asked, undivided))
         assert len(mine.figures) == len(whole.figures) > 0
@@ -125,7 +125,7 @@ def test_what_no_memory_holds_is_refused_before_it_is_read(
         with pytest.raises(MachineError, match=r"GB of memory as a whole, and 0\.0 GB"):
             _ = px.Release.read(path).table
         assert px.Release.read(path).estimate("count(*)").figures[0].low == 6_000
-    monkeypatch.setattr(answering, "memory_left", lambda: 100_000)
+    monkeypatch.setattr(reading, "memory_left", lambda: 100_000)
     with pytest.raises(MachineError, match=r"shows takes 0\.0 GB of memory, and 0\.0 GB are left"):
         px.Release.read(path).estimate("count(*)")
 
@@ -154,9 +154,9 @@ def test_an_answer_that_no_memory_holds_is_refused(
 ) -> None:
     """What a question asks of has more ends than there is memory for; another one is answered."""
     asked = px.Release.read(released("generalized"))
-    view = answering.view_to_ask(asked)
+    view = reading.view_to_ask(asked)
     ends = view.places(["zip"])
-    monkeypatch.setattr(answering, "memory_left", lambda: 128 * ends)
+    monkeypatch.setattr(reading, "memory_left", lambda: 128 * ends)
     assert asked.estimate("count(*) where zip < 300").figures[0].estimate > 0
     for query in ("count(*) where zip < 3 and age < 3", "avg(zip)"):
         with pytest.raises(MachineError, match=r"an answer about (age, )?zip of .* takes 0\.0 GB"):

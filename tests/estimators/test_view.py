@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from estimators.test_regions import ENTRY, ends_of, regions_of
 from phalanx.estimators import view as views
-from phalanx.estimators.answering import _views, estimate, view_of
+from phalanx.estimators.answering import estimate
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import draw
+from phalanx.estimators.reading import _views, view_of
 from phalanx.estimators.view import Box, Ends, View
 from phalanx.randomness import Randomness
 from phalanx.report.usefulness import _even

@@ -357,7 +357,7 @@ MAY_SEE = {
     "arrays": set(),
     "data": {"arrays", "errors", "randomness"},
     "errors": set(),
-    "estimators": {"arrays", "data", "errors", "exact", "randomness", "release"},
+    "estimators": {"arrays", "data", "errors", "exact", "progress", "randomness", "release"},
     "exact": {"arrays", "errors"},
     "guarantees": {"arrays", "data", "errors", "exact", "installed", "release"},
     "installed": {"arrays", "errors"},

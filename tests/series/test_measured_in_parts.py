@@ -12,7 +12,7 @@ import pytest
 import phalanx as px
 from phalanx.data.sources.batches import Batches
 from phalanx.engines import fetched
-from phalanx.estimators import answering, draws
+from phalanx.estimators import draws, reading
 from phalanx.release import folder
 from phalanx.release.folder import Release
 from phalanx.utility import measured
@@ -61,9 +61,9 @@ def test_it_lost_what_the_whole_lost(tmp_path, published, monkeypatch, method, k
     release = px.Release.read(path)
     if kind == "apart":
         left = chain([1 << 40] * len(release.manifest.parts), [0], repeat(1 << 40))
-        monkeypatch.setattr(answering, "memory_left", lambda: next(left))
+        monkeypatch.setattr(reading, "memory_left", lambda: next(left))
     found = release.measure(file_of(people(), kind, tmp_path), held_out=people()[:500], seed=3)
-    assert bool(answering.view_to_ask(release).parts) is (kind == "apart")
+    assert bool(reading.view_to_ask(release).parts) is (kind == "apart")
     assert [*found.to_json()] == [*expected] and found.notes == tuple(expected["notes"])
     for one, other in zip(found.to_json()["figures"], expected["figures"], strict=True):
         texts = {key: value for key, value in one.items() if isinstance(value, str)}

@@ -2,7 +2,7 @@
 """Answers from a release: what an analyst has, who was handed its folder and nothing else.
 
 What is asked: ``conditions``, read from text by ``queries`` and from Polars by ``expressions``.
-What a release shows, whatever its form: ``view``, made by ``bucketized``, ``generalized``,
+What a release shows, whatever its form: ``view``, read by ``reading`` and made by ``bucketized``, ``generalized``,
 ``perturbed``, ``recoded`` and ``sliced``; ``regions`` are values as far as a query tells them
 apart. What follows from it for certain: ``bounds``, by ``sums``; what is plausible: ``models``;
 both together: ``answering``, and by survey weights ``weighted``, whose outcome are ``answers``;

@@ -6,7 +6,7 @@ found, what was lost, what can be done with it.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phalanx.estimators.answering import can_be_read
+from phalanx.estimators.reading import can_be_read
 from phalanx.guarantees.sentences import percent
 from phalanx.release.folder import Release
 from phalanx.report.adversaries import Question

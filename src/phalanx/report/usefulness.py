@@ -15,8 +15,9 @@ import polars as pl
 from phalanx.arrays import Integers
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PhalanxError
-from phalanx.estimators.answering import answer, view_of
+from phalanx.estimators.answering import answer
 from phalanx.estimators.draws import draw
+from phalanx.estimators.reading import view_of
 from phalanx.estimators.view import View
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release

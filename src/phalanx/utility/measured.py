@@ -19,10 +19,11 @@ from phalanx.data.column import kind_of, plain_float, typed
 from phalanx.data.schema import Type
 from phalanx.data.sources.batches import Batches
 from phalanx.errors import ReleaseError
-from phalanx.estimators.answering import answer, view_to_ask
+from phalanx.estimators.answering import answer
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import drawing
+from phalanx.estimators.reading import view_to_ask
 from phalanx.estimators.view import View
 from phalanx.exact import whole
 from phalanx.progress import Progress, check_progress, silent, told_of_rows
