@@ -62,7 +62,7 @@ class Model:
         """
         self.view, self.bounds, self.spread, self.ends = view, bounds, spread, ends
         self._shared = Shared() if shared is None else shared
-        self._beside, self._whole = list(beside), self if whole is None else whole
+        self._beside, self._whole = list(beside), whole
 
     def each(self) -> "Iterator[Model]":
         """That of one part of the release after another, as ``Bounds.each``."""
@@ -76,7 +76,7 @@ class Model:
                     self.spread,
                     ends=self.ends,
                     shared=bounds.shared,
-                    whole=self._whole,
+                    whole=self,
                 )
             )
 
@@ -273,7 +273,7 @@ class Model:
     def weights(self, facet: Facet, name: str, regions: Regions) -> Floats:
         """How much of the table is believed to lie in each region, shape (2K + 2,)."""
         place = next(i for i, one in enumerate(self.view.believed) if one is facet)
-        return self._whole.weights_at(place, name, regions)
+        return (self._whole or self).weights_at(place, name, regions)
 
     def weights_at(self, place: int, name: str, regions: Regions) -> Floats:
         """The same by the place of the facet among those of each part that are believed."""
