@@ -50,6 +50,24 @@ def test_what_spark_says_is_not_told():
         1 / 0  # noqa: B018 - a fault of ours stays what it is
 
 
+def left(first: BaseException) -> None:
+    """Something ends a question, and to leave it fails."""
+    try:
+        raise first
+    finally:
+        raise Sparks("the way to Java is closed")
+
+
+def test_an_interruption_stays_one_where_leaving_fails():
+    """What is asked of Java while an interrupted question is left may fail, and is not what is said;
+    after anything else it is.
+    """
+    with pytest.raises(KeyboardInterrupt), refusing_spark():
+        left(KeyboardInterrupt())
+    with pytest.raises(SourceError, match="Spark stopped"), refusing_spark():
+        left(ValueError("something else"))
+
+
 def test_a_source_in_which_spark_sees_nothing_is_named():
     """An empty folder, or a name that Spark passes over: what to do is said."""
     error = Sparks("Zq7Marker")

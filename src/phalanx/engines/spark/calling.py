@@ -163,6 +163,13 @@ def stage(spark: "SparkSession", name: str) -> Iterator[None]:
         context.setLocalProperty(_DESCRIPTION, before)  # None takes it away
 
 
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether an interruption was on its way when this was raised."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
 @contextmanager
 def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
     """What Spark raises in many lines, which may quote what it read, is one sentence; ``so``: what
@@ -175,6 +182,8 @@ def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
+        if _interrupted(error):  # what is asked of Java while it is left fails then
+            raise KeyboardInterrupt from None
         if "No module named 'phalanx'" in str(error):
             raise PlanError(
                 "the workers of Spark do not have Phalanx; set PYSPARK_PYTHON to an interpreter that"
