@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from naive import membership as naive
 from phalanx.adversaries.groups import matching
-from phalanx.arrays import row_numbers
 from phalanx.methods.mondrian.kernels.cells import arrange
 from phalanx.methods.slicing import dealing
 from phalanx.methods.slicing.eligibility import eligible
-from phalanx.methods.slicing.tuples import Coded
+from phalanx.methods.slicing.tuples import Coded, numbered
 from phalanx.randomness import Randomness
 
 
@@ -34,8 +33,7 @@ def table(n, seed):
     job = np.clip(schooling + rng.geometric(0.2, n) - 1, 0, 15)
     attributes = np.stack([age, schooling, married, sex])
     return Coded(
-        np.stack([row_numbers([age, schooling, married], len(age)), sex]).astype(np.int32),
-        job.astype(np.int32),
+        np.stack([numbered([age, schooling, married]), sex.astype(np.int32)]), job.astype(np.int32)
     ), attributes
 
 
@@ -55,8 +53,7 @@ def like_german_credit(seed):
         shares, np.argsort(np.argsort(rng.normal(size=1000) + 0.8 * traits[0])) / 1000, side="right"
     )
     return Coded(
-        np.stack([row_numbers(attributes, 1000), np.zeros(1000)]).astype(np.int32),
-        purpose.astype(np.int32),
+        np.stack([numbered(attributes), np.zeros(1000, dtype=np.int32)]), purpose.astype(np.int32)
     ), np.stack(attributes)
 
 
@@ -66,10 +63,7 @@ def eligible_table(n, seed, l):
     order = Randomness.seeded(seed).stream("suppress").permutation(n)
     stays = eligible(coded.values[-1], coded.sensitive, l, order)
     return Coded(
-        np.stack([row_numbers([c[stays]], int(stays.sum())) for c in coded.values]).astype(
-            np.int32
-        ),
-        coded.sensitive[stays],
+        np.stack([numbered([column[stays]]) for column in coded.values]), coded.sensitive[stays]
     ), attributes[:, stays]
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.arrays import Floats, Ints, different, firsts, row_numbers
+from phalanx.arrays import Floats, Ints, different, firsts
 from phalanx.data.distances import Distance
 from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover.kernels.program import Grid
+from phalanx.methods.slicing.tuples import numbered
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +191,7 @@ class Layout:
         """The different tuples of each group as classes, shape (types, d), and where each group's
         begin, and the end.
         """
-        of = row_numbers([self.group, *self.own.T], len(self.group))
+        of = numbered([self.group, *self.own.T])
         first = firsts(of)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
 

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats, Ints, row_numbers
-from phalanx.methods.slicing.tuples import Coded
+from phalanx.arrays import Bools, Floats, Ints
+from phalanx.methods.slicing.tuples import Coded, numbered
 
 _ROUNDS: Final = 100
 _TURNS: Final = 1200
@@ -35,7 +35,7 @@ def above(coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float)
     a tuple and a bucket that it matches.
     """
     tuples, cells = coded.distinct.astype(np.int64), coded.cells
-    of_row = row_numbers(coded.values, coded.rows)
+    of_row = numbered(list(coded.values)).astype(np.int64)
     margins = [(tuple_of, np.bincount(of_row))]
     for values, own in zip(coded.values.astype(np.int64), tuples, strict=True):
         width = int(values.max()) + 1

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from phalanx.arrays import Codes, Ints, row_numbers
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.kernels.rule import Rule
 from phalanx.methods.mondrian.kernels.cutting import AT_LAST, STRICT, Table
@@ -20,7 +20,7 @@ from phalanx.methods.slicing.counting import above
 from phalanx.methods.slicing.kernels.diversity_check import Tuples
 from phalanx.methods.slicing.kernels.halves import Cells, keeps
 from phalanx.methods.slicing.kernels.tuple_partition import tuple_partition
-from phalanx.methods.slicing.tuples import Coded, cells_of
+from phalanx.methods.slicing.tuples import Coded, cells_of, numbered
 from phalanx.randomness import Stream
 
 
@@ -134,7 +134,7 @@ def _every_column(
         shared = [microdata.columns[name].codes for name in column if name in elsewhere]
         by_column.append(
             cells_of(
-                row_numbers(shared, coded.rows).astype(np.int32),
+                numbered(shared) if shared else np.zeros(coded.rows, dtype=np.int32),
                 coded.values[i],
             )
         )
