@@ -66,6 +66,11 @@ def test_an_interruption_stays_one_where_leaving_fails():
         left(KeyboardInterrupt())
     with pytest.raises(SourceError, match="Spark stopped"), refusing_spark():
         left(ValueError("something else"))
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:  # after which it is tried again
+        with pytest.raises(SourceError, match="Spark stopped"), refusing_spark():
+            left(ValueError("something else"))
 
 
 def test_a_source_in_which_spark_sees_nothing_is_named():

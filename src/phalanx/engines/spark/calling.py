@@ -3,6 +3,7 @@
 runs there: its name, its silence, and how it fails.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
@@ -163,11 +164,11 @@ def stage(spark: "SparkSession", name: str) -> Iterator[None]:
         context.setLocalProperty(_DESCRIPTION, before)  # None takes it away
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether an interruption was on its way when this was raised."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+def _interrupted(error: BaseException | None, before: BaseException | None) -> bool:
+    """Whether an interruption was on its way when this was raised, and not ``before``."""
+    while error is not before and not isinstance(error, KeyboardInterrupt | None):
         error = error.__context__
-    return error is not None
+    return error is not before and error is not None
 
 
 @contextmanager
@@ -175,6 +176,7 @@ def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
     """What Spark raises in many lines, which may quote what it read, is one sentence; ``so``: what
     follows.
     """
+    before = sys.exc_info()[1]  # what was being dealt with already
     try:
         yield
     except (PhalanxError, OSError, WorkerFault, MemoryError):
@@ -182,7 +184,7 @@ def refusing_spark(so: str = "nothing was published") -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
             raise
-        if _interrupted(error):  # what is asked of Java while it is left fails then
+        if _interrupted(error, before):  # what is asked of Java while it is left fails then
             raise KeyboardInterrupt from None
         if "No module named 'phalanx'" in str(error):
             raise PlanError(
