@@ -270,6 +270,17 @@ def test_a_table_is_drawn_when_it_is_asked_for(drawn) -> None:
         drawing(release, 0)
 
 
+def is_one_of_them(drawn: pl.DataFrame, table: pl.DataFrame, name: str) -> None:
+    """As many rows of the same columns as another drawn table; of a form that shows values, each as
+    often.
+    """
+    assert drawn.schema == table.schema
+    assert drawn.height == table.height
+    if name in ("anatomy", "slicing"):
+        for column in drawn.columns:
+            assert drawn[column].sort().equals(table[column].sort())
+
+
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("most", [1, 7, 60])
 def test_pieces_are_all_groups_each_in_one(drawn, monkeypatch, name: str, most: int) -> None:
@@ -301,24 +312,26 @@ def test_pieces_are_all_groups_each_in_one(drawn, monkeypatch, name: str, most: 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("most", [50, 1 << 20])
 def test_parts_that_stay_apart_are_drawn_from(drawn, monkeypatch, name: str, most: int) -> None:
-    """As many rows of the same columns; of a form that shows values, each as often; in each piece
-    rows of each part.
+    """As the whole is: a table that the release leaves possible, in each piece rows of each part, and
+    no row that cannot be.
     """
     release, (table, *_) = drawn(name)
-    view = view_of(release)
     monkeypatch.setattr(draws, "_AT_ONCE", most)
-    parts = [some.packed() for some in halves(view)]
+    chosen, taken = [], View.taken
+    monkeypatch.setattr(View, "taken", lambda self, some: chosen.append(some) or taken(self, some))
+    parts = [some.packed() for some in halves(view_of(release))]
     monkeypatch.setitem(reading._views, release, View.apart(parts))
     (pieces,) = drawing(release, 1, seed=2)
     listed = list(pieces)
+    # groups that go beyond no piece leave none of a part out
+    many = [part.persons >= len(chosen) * int(part.real.max(initial=0)) > 0 for part in parts]
+    assert all(many) or name != "mondrian" or not chosen
+    assert all(
+        len(groups) for some in chosen for (groups, _), of in zip(some, many, strict=True) if of
+    )
     assert reading._views[release].parts
     assert (len(listed) > 1) == (most == 50 and name != "mutual-cover")
-    together = pl.concat(listed)
-    assert together.schema == table.schema
-    assert together.height == table.height
-    if name in ("anatomy", "slicing"):
-        for column in together.columns:
-            assert together[column].sort().equals(table[column].sort())
+    is_one_of_them(pl.concat(listed), table, name)
     (pieces,) = drawing(release, 1, never=["age < 40"], seed=2)
     assert all(piece.filter(pl.col("age") < 40).is_empty() for piece in pieces)
 
@@ -327,20 +340,13 @@ def test_parts_that_stay_apart_are_drawn_from(drawn, monkeypatch, name: str, mos
 def test_a_table_in_pieces_is_one_that_the_release_leaves_possible(
     drawn, monkeypatch, name: str
 ) -> None:
-    """As many rows of the same columns; of a form that shows values, each as often; and no row that
-    cannot be.
-    """
+    """And no row that cannot be is in it."""
     release, (table, *_) = drawn(name)
     monkeypatch.setattr(draws, "_AT_ONCE", 50)
     (pieces,) = drawing(release, 1, seed=2)
     listed = list(pieces)
     assert (len(listed) > 1) == (name != "mutual-cover")
-    together = pl.concat(listed)
-    assert together.schema == table.schema
-    assert together.height == table.height
-    if name in ("anatomy", "slicing"):
-        for column in together.columns:
-            assert together[column].sort().equals(table[column].sort())
+    is_one_of_them(pl.concat(listed), table, name)
     (pieces,) = drawing(release, 1, never=["age < 40"], seed=2)
     assert all(piece.filter(pl.col("age") < 40).is_empty() for piece in pieces)
 

@@ -13,9 +13,11 @@ from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.estimators import recoded
 from phalanx.estimators.bounds import merged
 from phalanx.estimators.conditions import All, Comparison, Either
-from phalanx.estimators.models import Boxes, _classes, maximized
+from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.models import _classes
 from phalanx.estimators.regions import Line, Regions, declared_tree, spans
-from phalanx.estimators.view import Box, Ends, Facet, View
+from phalanx.estimators.spreading import Boxes, maximized
+from phalanx.estimators.view import Box, View
 from phalanx.release.manifest import PublishedAttribute
 from support import work
 

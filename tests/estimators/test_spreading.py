@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from naive import spreading
-from phalanx.estimators import models
+from naive import spreading as naive
+from phalanx.estimators import spreading
 from phalanx.estimators.view import Box
 
 REGIONS = 7
@@ -44,9 +44,9 @@ def as_arrays(boxes):
 def test_regions_have_the_rows_of_their_boxes(seed: int, ends: bool) -> None:
     """By running sums over regions, which make of a box two differences."""
     boxes, counts, measure = some_boxes(seed)
-    right = spreading.spread(boxes, counts, measure, ends=ends, rounds=ROUNDS)
-    found = models.maximized(
-        models.Boxes.of(as_arrays(boxes), np.array(counts)), np.array(measure), ends=ends
+    right = naive.spread(boxes, counts, measure, ends=ends, rounds=ROUNDS)
+    found = spreading.maximized(
+        spreading.Boxes.of(as_arrays(boxes), np.array(counts)), np.array(measure), ends=ends
     )
     assert found == pytest.approx(right, rel=1e-6, abs=1e-6)
 
@@ -59,13 +59,9 @@ def test_a_mean_is_that_of_the_rows_of_a_box(seed: int) -> None:
     share[-1] = dice.choice([0.0, 1.0])
     value = [float(dice.randint(-3, 3)) for _ in share]
     box, n = as_arrays(boxes), np.array(counts)
-    inner = models._inside(box, np.array(share), np.array(value))
-    found = models.with_ends(box, n, np.array(value), inner)
-    right = [
-        spreading.mean(b, c, share, value, ends=True) for b, c in zip(boxes, counts, strict=True)
-    ]
+    inner = spreading.mean_inside(box, np.array(share), np.array(value))
+    found = spreading.with_ends(box, n, np.array(value), inner)
+    right = [naive.mean(b, c, share, value, ends=True) for b, c in zip(boxes, counts, strict=True)]
     assert found == pytest.approx(right)
-    one = [
-        spreading.mean(b, c, share, value, ends=False) for b, c in zip(boxes, counts, strict=True)
-    ]
+    one = [naive.mean(b, c, share, value, ends=False) for b, c in zip(boxes, counts, strict=True)]
     assert inner[box.which] == pytest.approx(one)

@@ -12,12 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from estimators.test_regions import ENTRY, ends_of, regions_of
-from phalanx.estimators import view as views
+from phalanx.estimators import entries as rooms
 from phalanx.estimators.answering import estimate
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import draw
+from phalanx.estimators.entries import Ends
 from phalanx.estimators.reading import _views, view_of
-from phalanx.estimators.view import Box, Ends, View
+from phalanx.estimators.view import Box, View
 from phalanx.randomness import Randomness
 from phalanx.report.usefulness import _even
 from support.estimator_cases import METHODS, people, published
@@ -42,7 +43,7 @@ LONGER = [
 @pytest.fixture
 def all_shared(monkeypatch):
     """Places are shared however few entries say the same."""
-    monkeypatch.setattr(views, "_FEW", 0)
+    monkeypatch.setattr(rooms, "_FEW", 0)
 
 
 @pytest.mark.usefixtures("all_shared")
@@ -56,7 +57,7 @@ def test_answers_and_tables_are_the_same(tmp_path, name: str) -> None:
         queries = QUERIES
     whole = view_of(release)
     expected = [estimate(release, query).to_json() for query in queries], draw(release, 1, seed=1)
-    shared = whole.shared()
+    shared = whole.packed().unpacked()
     assert any(e.which is not None for f in shared.facets for e in f.ends.values())
     for view in (shared, View.apart([some.packed() for some in halves(whole)]).whole()):
         _views[release] = view
@@ -151,7 +152,7 @@ def test_entries_that_differ_in_anything_share_no_place(entries, first: int) -> 
     """
     facet, view = ends_of(entries)
     expected = regions_of(Box.of(view, facet, "price", view.regions("price", All(()))))
-    few, views._FEW = views._FEW, 0
+    few, rooms._FEW = rooms._FEW, 0
     try:
         ends = facet.ends["price"]
         at = np.arange(len(entries))
@@ -164,7 +165,7 @@ def test_entries_that_differ_in_anything_share_no_place(entries, first: int) -> 
             found = regions_of(Box.of(view, again, "price", view.regions("price", All(()))))
             assert found == expected
     finally:
-        views._FEW = few
+        rooms._FEW = few
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,8 @@ def test_a_page_draws_the_same_from_shared_places(tmp_path, name: str) -> None:
     """A value anywhere in the interval of each row, as many as there are rows in intervals."""
     view = view_of(published(METHODS["widened"], people(), tmp_path))
     found = [
-        _even(each, name, Randomness.seeded(1).stream("even")) for each in (view, view.shared())
+        _even(each, name, Randomness.seeded(1).stream("even"))
+        for each in (view, view.packed().unpacked())
     ]
     assert found[0] is not None
     assert len(found[0])

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from phalanx.errors import ReleaseError
-from phalanx.estimators.view import Ends, Facet, View
+from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.view import View
 from phalanx.release.form import Form, SensitiveCounts, SortedCounts
 
 

@@ -2,12 +2,13 @@
 """Answers from a release: what an analyst has, who was handed its folder and nothing else.
 
 What is asked: ``conditions``, read from text by ``queries`` and from Polars by ``expressions``.
-What a release shows, whatever its form: ``view``, read by ``reading`` and made by ``bucketized``, ``generalized``,
-``perturbed``, ``recoded`` and ``sliced``; ``regions`` are values as far as a query tells them
-apart. What follows from it for certain: ``bounds``, by ``sums``; what is plausible: ``models``;
-both together: ``answering``, and by survey weights ``weighted``, whose outcome are ``answers``;
-groups of one query have much in common: ``sharing``. Tables that a release leaves possible:
-``draws``; what was computed from several of them: ``pooling``.
+What a release shows, whatever its form: ``view``, of ``entries``, read by ``reading`` and made by
+``bucketized``, ``generalized``, ``perturbed``, ``recoded`` and ``sliced``; ``regions`` are values
+as far as a query tells them apart. What follows from it for certain: ``bounds``, by ``sums``; what
+is plausible: ``models``, by ``spreading``; both together: ``answering``, and by survey weights
+``weighted``, whose outcome are ``answers``; groups of one query have much in common: ``sharing``.
+Tables that a release leaves possible: ``draws``; what was computed from several of them:
+``pooling``.
 """
 
 from phalanx.estimators.answering import estimate

@@ -14,13 +14,14 @@ from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, Query, both, comparisons
+from phalanx.estimators.entries import Ends, Facet
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model, can_be_estimated
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.reading import check_room, view_of, view_to_ask
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
-from phalanx.estimators.view import Ends, Facet, View, Weights
+from phalanx.estimators.view import View, Weights
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
 from phalanx.exact import of_numpy

@@ -17,10 +17,11 @@ import numpy as np
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
+from phalanx.estimators.entries import Facet
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
 from phalanx.estimators.sums import Numbers, Sums, slack
-from phalanx.estimators.view import Box, Facet, View
+from phalanx.estimators.view import Box, View
 
 Between = tuple[Ints, Ints]
 """At least, and at most, so many rows."""

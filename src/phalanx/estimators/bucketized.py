@@ -5,7 +5,8 @@ its bucket.
 
 import numpy as np
 
-from phalanx.estimators.view import Ends, Facet, View
+from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.view import View
 from phalanx.release.folder import Release
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.sliced import BUCKET, COUNT

@@ -19,12 +19,13 @@ from phalanx.arrays import Bools, Floats, Integers, Ints, in_order
 from phalanx.errors import ReleaseError, shown
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
+from phalanx.estimators.entries import Facet
 from phalanx.estimators.expressions import read_expression
-from phalanx.estimators.models import Boxes, maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.reading import check_room, view_to_ask
 from phalanx.estimators.regions import Regions
-from phalanx.estimators.view import Box, Facet, View
+from phalanx.estimators.spreading import Boxes, maximized
+from phalanx.estimators.view import Box, View
 from phalanx.exact import is_list, of_numpy, whole
 from phalanx.progress import Progress, silent
 from phalanx.randomness import Randomness, Stream

@@ -6,7 +6,8 @@ values of its rows.
 import numpy as np
 import polars as pl
 
-from phalanx.estimators.view import Ends, Facet, View, Weights
+from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.view import View, Weights
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 

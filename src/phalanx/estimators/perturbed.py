@@ -5,7 +5,8 @@ may have been another.
 
 import numpy as np
 
-from phalanx.estimators.view import Ends, Facet, View
+from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.view import View
 from phalanx.release.folder import Release
 
 
