@@ -100,7 +100,8 @@ def test_how_a_csv_is_written(tmp_path):
 
     assert dialect(stated) == Dialect(";", ",", "windows-1252")
     assert dialect('path = "a.tsv.gz"') == Dialect("\t")
-    assert dialect('path = "a.csv"') == Dialect(",", ".", "utf-8")
+    assert dialect('path = "a.csv"') == Dialect(",", None, "utf-8")
+    assert dialect('path = "a.csv"\ndecimal = "."').decimal == "."
     with pytest.raises(PlanError, match=r"separator must be ',', ';', '\\t' or '\|'"):
         dialect('path = "a.csv"\nseparator = ":"')
     with pytest.raises(PlanError, match="has decimal, which is of a CSV file only; remove it"):

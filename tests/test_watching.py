@@ -119,8 +119,8 @@ def test_what_it_is_sent_is_handed_on(number):
     with started(WAITS) as run:
         run.stdout.readline()
         run.send_signal(number)
-        assert run.wait(timeout=30) == -number or number == signal.SIGINT
-        assert ("KeyboardInterrupt" in run.stderr.read()) == (number == signal.SIGINT)
+        assert run.wait(timeout=30) == (130 if number == signal.SIGINT else -number)
+        assert ("interrupted" in run.stderr.read()) == (number == signal.SIGINT)
 
 
 def is_there(pid):
@@ -219,7 +219,7 @@ def test_an_interruption_of_the_whole_group_comes_once():
             assert run.stdout.readline() == line
             time.sleep(1)
             os.killpg(run.pid, signal.SIGINT)
-        assert run.wait(timeout=30) == -signal.SIGINT
+        assert run.wait(timeout=30) == 130
 
 
 def test_the_first_process_of_a_container_leaves_as_a_shell_says_it(monkeypatch):
@@ -231,3 +231,31 @@ def test_the_first_process_of_a_container_leaves_as_a_shell_says_it(monkeypatch)
     watching._leave_as(-signal.SIGTERM, os.pipe()[0])
     signal.signal(signal.SIGTERM, before)
     assert left == [128 + signal.SIGTERM]
+
+
+def test_an_interruption_while_it_is_loaded_is_a_sentence():
+    """And exit code 130, as later."""
+    raised = "(_ for _ in ()).throw(KeyboardInterrupt)"
+    assert ended(raised) == (130, "", "phalanx: interrupted.\n")
+
+
+def test_only_of_a_publication_it_is_said_that_it_is_whole():
+    """Other commands make no release."""
+    kill = f"os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    said = "sys.argv.append('{}'); watching.start()"
+    ends = {
+        word: subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                START.format(kill).replace("watching.start()", said.format(word)),
+            ],
+            capture_output=True,
+            check=False,
+            text=True,
+        ).stderr
+        for word in ("publish", "verify")
+    }
+    assert {word: "published whole" in text for word, text in ends.items()} == {
+        "publish": True, "verify": False
+    }  # fmt: skip

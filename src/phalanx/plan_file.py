@@ -77,7 +77,10 @@ class TableSection(_Section):
     )
     decimal: Decimal | None = Field(
         default=None,
-        description="What stands before the decimals of numbers in a CSV file; a point by default.",
+        description=(
+            "What stands before the decimals of numbers in a CSV file; a point by default, and a file"
+            " of numbers with commas is refused."
+        ),
     )
     encoding: Encoding | None = Field(
         default=None,
@@ -101,7 +104,7 @@ class TableSection(_Section):
         tabs = (self.path or "").lower().removesuffix(".gz").endswith(".tsv")
         return Dialect(
             self.separator or ("\t" if tabs else ","),
-            self.decimal or Dialect().decimal,
+            self.decimal,
             self.encoding or Dialect().encoding,
         )
 

@@ -4,6 +4,7 @@
 import os
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 
 
 def open_closed_streams() -> None:
@@ -18,6 +19,13 @@ def open_closed_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
+def write_any_letter() -> None:
+    """A letter that a stream's encoding does not have is written as an escape, and is no fault."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def keep_standard_error() -> None:

@@ -14,28 +14,20 @@ from functools import partial
 from types import FrameType
 from typing import Final, NoReturn
 
-from phalanx.streams import open_closed_streams
+from phalanx.ended import LIBRARY, MEMORY, SYSTEM, ended
+from phalanx.streams import open_closed_streams, write_any_letter
 
 _FORWARDED: Final = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _DIE_WITH_PARENT: Final = 1
 """Of Linux's prctl: the signal that a process gets where its parent ends."""
 _AT_ONCE: Final = 0.5
 """Seconds within which two interruptions are one."""
-_FAILED: Final = (
-    "a library failed and ended the process; run it again, and report it where it stays so (a release"
-    " is published whole or not at all)."
-)
+_INTERRUPTED: Final = 130
 _WORDS: Final[Mapping[int, str]] = {
-    signal.SIGABRT: (
-        "the memory ran out; use a larger machine, or fewer rows or columns (a release is published"
-        " whole or not at all)."
-    ),
-    signal.SIGKILL: (
-        "the system ended the process, most likely as the memory ran out; use a larger machine, or"
-        " fewer rows or columns (a release is published whole or not at all)."
-    ),
-    signal.SIGSEGV: _FAILED,
-    signal.SIGBUS: _FAILED,
+    signal.SIGABRT: MEMORY,
+    signal.SIGKILL: SYSTEM,
+    signal.SIGSEGV: LIBRARY,
+    signal.SIGBUS: LIBRARY,
 }
 """What is said of a process that a signal ended."""
 
@@ -43,14 +35,21 @@ _WORDS: Final[Mapping[int, str]] = {
 def start() -> None:
     """The installed command: the command line, in a process of its own."""
     open_closed_streams()
+    write_any_letter()
     leaves = in_its_own_process()
-    from phalanx.cli import main  # what is loaded before would be in both
-
     try:
+        from phalanx.cli import main  # what is loaded before would be in both
+
         main()
     except SystemExit as left:
         leaves(0 if left.code is None else left.code if isinstance(left.code, int) else 1)
         raise
+    except KeyboardInterrupt:  # while it was loaded
+        from phalanx.cli.output import complain
+
+        complain("interrupted.", as_json="--json" in sys.argv)
+        leaves(_INTERRUPTED)
+        sys.exit(_INTERRUPTED)
     leaves(0)
 
 
@@ -136,7 +135,7 @@ def _leave_as(code: int, reads: int) -> NoReturn:
     announced = b""
     with contextlib.suppress(BlockingIOError):
         announced = os.read(reads, 1)
-    words = _WORDS.get(-code, _FAILED if 0 <= code <= 1 and not announced else "")
+    words = _WORDS.get(-code, LIBRARY if 0 <= code <= 1 and not announced else "")
     if words and announced:  # it failed when all was done
         code = announced[0]
     elif words:
@@ -145,7 +144,7 @@ def _leave_as(code: int, reads: int) -> NoReturn:
             from phalanx.temporary import remove_left
 
             remove_left()
-            complain(words, as_json="--json" in sys.argv)
+            complain(ended(words), as_json="--json" in sys.argv)
             sys.stdout.flush()
         code = 2
     if code < 0:

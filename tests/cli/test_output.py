@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import polars as pl
 import pytest
 
 from phalanx import demo
@@ -271,3 +272,28 @@ def test_output_without_a_reader_is_no_verdict():
             check=False,
         )
     assert (run.returncode, run.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_letters_that_an_encoding_lacks(ward, encoding: str) -> None:
+    """As of a pipe on another system: escapes, and JSON is JSON."""
+    table = {"Łódź": range(40), "ä": [f"ł{i % 4}" for i in range(40)], "ill": [*"abcd"] * 10}
+    pl.DataFrame(table).write_csv(ward.path / "ł.csv")
+
+    def said(*words: str) -> tuple[int, str]:
+        run = subprocess.run(
+            [sys.executable, "-m", "phalanx", *words],
+            cwd=ward.path,
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=False,
+        )
+        return run.returncode, (run.stdout + run.stderr).decode(encoding)
+
+    code, text = said("init", "ł.csv", "--to", "1.toml", "--name", "l")
+    assert (code, "\\u0141\\xf3d\\u017a" in text or "\\u0141ód\\u017a" in text) == (0, True)
+    code, text = said("init", "ł.csv", "--to", "2.toml", "--name", "l", "--json")
+    assert (code, json.loads(text)["columns"][0]["name"]) == (0, "Łódź")
+    assert said("check", "ł.toml") == (
+        2, "phalanx: there is no plan '\\u0142.toml' that can be read; did you mean '2.toml'?\n"
+    )  # fmt: skip

@@ -184,6 +184,11 @@ def test_missing_values_are_refused_unless_allowed(values, role):
         ),
         (pl.Series("x", ["a", "b"]), {"hierarchies": {"x": Bands((5,))}}, "bands of numbers"),
         (
+            pl.Series("x", [dt.date(2026, 1, 2), dt.date(2026, 1, 3)]),
+            {"hierarchies": {"x": Bands((5,))}},
+            "intervals of dates need none",
+        ),
+        (
             pl.Series("x", [1, 2]),
             {"types": {"x": "numeric"}, "hierarchies": {"x": Prefix((1, 0))}},
             "hierarchy over text",

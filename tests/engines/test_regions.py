@@ -44,6 +44,16 @@ def test_equal_rows_are_never_cut_but_dealt_out():
     assert np.bincount(parts)[:9].min() > 800
 
 
+def test_neighbouring_floats_are_parted():
+    """Between them lies no number, and each stands on its side."""
+    low, high = 0.7, float(np.nextafter(0.7, 1))
+    places = np.repeat([[0.0], [low], [high], [1.0]], [1, 4_999, 4_999, 1], axis=0)
+    root = regions(places, 10_000, 6_000)
+    parts = root.parts_of(places, stream())
+    assert root.end == 2
+    assert np.bincount(parts).tolist() == [5_000, 5_000]
+
+
 def test_small_parts_are_published_with_their_neighbours():
     """No part has fewer rows than asked where there are so many."""
     for counts in set(permutations([0, 1, 2, 7, 9])):

@@ -922,3 +922,43 @@ def test_columns_are_compared_by_themselves(monkeypatch):
         profile(pl.DataFrame({f"c{i}": [j % 2 for j in range(90)] for i in range(many)}))
         often.append(asked.count(many))
     assert often[0] == often[1]
+
+
+def test_a_frequent_diagnosis_is_left_out_of_a_narrow_table():
+    """Also where few attributes are known: it would be published as what others know."""
+    table = pl.DataFrame(
+        {"alter": [20 + i % 50 for i in range(300)], "diagnose": [("flu", "hiv", "flu")[i % 3] for i in range(300)]}
+    )  # fmt: skip
+    seen = {c.name: c for c in profile(table)}
+    assert {name: c.role for name, c in seen.items()} == {"alter": "quasi", "diagnose": "drop"}
+    assert "more than half of the rows" in seen["diagnose"].reason
+
+
+def test_an_attribute_that_is_left_alone_is_one_that_others_may_know():
+    """A plan needs one; the table of `init` says what the plan does."""
+    table = pl.DataFrame({"patient": range(300), "diag": ["a", "b", "c"] * 100})
+    for diag in (table["diag"], pl.Series("diag", ["a", "a", "b"] * 100)):
+        seen = {c.name: c for c in profile(table.with_columns(diag))}
+        assert (seen["diag"].role, "no other attribute is left" in seen["diag"].reason) == (
+            "quasi", True
+        )  # fmt: skip
+        plan = tomllib.loads(propose_plan("t.csv", list(seen.values()), "t"))
+        assert plan["schema"]["quasi"] == ["diag"]
+
+
+@pytest.mark.parametrize("name", ["Vorname", "Nachname", "first_name", "LastName", "patient name"])
+def test_what_persons_are_called_is_never_published(name):
+    """However few are called so; a hospital's name is another matter."""
+    values = [f"v{i % 7}" for i in range(300)]
+    table = pl.DataFrame({"alter": [20 + i % 50 for i in range(300)], name: values})
+    assert roles(table)[name] == "drop"
+    assert roles(table.rename({name: "hospital name"}))["hospital name"] == "quasi"
+
+
+def test_dates_that_are_not_understood_are_told():
+    """Months first, or one day that no month has: else a date of birth just disappears."""
+    days = [f"{1 + i % 12:02}/{1 + i % 28:02}/19{10 + i % 80}" for i in range(900)]
+    table = pl.DataFrame({"born": days, "sex": ["m", "f"] * 450})
+    seen = {c.name: c.reason for c in profile(table)}
+    assert "it looks like dates and is text" in seen["born"]
+    assert "dates" not in seen["sex"]

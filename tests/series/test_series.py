@@ -326,6 +326,18 @@ def test_tables_that_cannot_be_published(
     assert series.publish(table()).number == 2
 
 
+def test_a_series_that_has_begun_lowers_nothing(tmp_path: Path) -> None:
+    """No refusal advises to promise less without saying that it cannot be."""
+    frequent = table(first=100).with_columns(ill=pl.Series(["a"] * 16 + ["b", "c", "d", "e"] * 6))
+    for begun in (False, True):
+        series = series_in(tmp_path / str(begun), MInvariance(m=3))
+        if begun:
+            series.publish(table())
+        with pytest.raises(NotEligible, match="lower m to at most 2") as refused:
+            series.publish(frequent)
+        assert ("a series that has begun keeps its m" in str(refused.value)) is begun
+
+
 def test_values_that_changed(tmp_path: Path) -> None:
     """By default a changed value refuses the release, and says how many and what can be done."""
     series_in(tmp_path).publish(table())

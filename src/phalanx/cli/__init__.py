@@ -30,6 +30,7 @@ from phalanx.cli import (
 )
 from phalanx.cli.output import complain, say_warnings
 from phalanx.cli.processor import give_back, sort_fast
+from phalanx.ended import MEMORY, ended
 from phalanx.errors import (
     GuaranteeError,
     PhalanxError,
@@ -38,7 +39,7 @@ from phalanx.errors import (
     unusable,
     without_passwords,
 )
-from phalanx.streams import keep_standard_error, open_closed_streams
+from phalanx.streams import keep_standard_error, open_closed_streams, write_any_letter
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[
     2
@@ -103,6 +104,7 @@ def main() -> None:
     gc.set_threshold(250_000, 20, 100)
     atexit.register(gc.freeze)
     open_closed_streams()
+    write_any_letter()
     keep_standard_error()
     say_warnings()
     # else Arrow reserves a gigabyte for itself, which counts where memory has a limit
@@ -131,18 +133,11 @@ def main() -> None:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
         if _no_memory(error):
-            _leave(
-                2,
-                "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
-                " published whole or not at all).",
-            )
+            _leave(2, ended(MEMORY))
         _leave(2 if lack_behind(error) else 70, fault(error))
     if code == 130:
-        _leave(
-            code,
-            "interrupted; a release is published whole or not at all, and 'phalanx series show'"
-            " says which there are.",
-        )
+        shows = "; 'phalanx series show' says which releases there are"
+        _leave(code, ended(f"interrupted{shows * (sys.argv[1:2] == ['publish'])}"))
     sys.exit(code)
 
 

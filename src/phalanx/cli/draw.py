@@ -4,6 +4,7 @@ table.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -46,18 +47,24 @@ def draw(
 
     if format not in FORMATS:
         raise ReleaseError(f"--format {format} is not known; use csv or parquet.")
-    if place_of(to, "the new folder", ReleaseError).exists():
+    place = place_of(to, "the new folder", ReleaseError)
+    if place.exists() and not (place.is_dir() and _is_left(place)):
         raise ReleaseError(
             f"{to} exists, and drawn tables are not mixed with others; name a new folder."
         )
     names, rows, read = [], [], Release.read(release)
     with watching("tables", quiet=quiet or json) as progress:
         tables = drawing(read, times, never=never or (), progress=progress)
-        to.mkdir(parents=True)
-        for i, pieces in enumerate(tables, 1):
-            names.append(f"draw-{i:0{len(str(times))}}.{format}")
-            rows.append(_write(pieces, to / names[-1], format))
-            progress("tables", i, times)
+        to.mkdir(parents=True, exist_ok=True)
+        try:
+            for i, pieces in enumerate(tables, 1):
+                names.append(f"draw-{i:0{len(str(times))}}.{format}")
+                rows.append(_write(pieces, to / names[-1], format))
+                progress("tables", i, times)
+        finally:
+            if not rows:  # else the next try would find it in its way
+                with suppress(OSError):
+                    to.rmdir()
     if json:
         show_json({"folder": str(to), "tables": names, "rows": rows})
         return
@@ -65,6 +72,16 @@ def draw(
         f"{times} table(s) of {min(rows):,}{f' to {max(rows):,}' if len(set(rows)) > 1 else ''}"
         f" rows in {to}: guesses, not releases; analyse each, and pool."
     )
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether nothing is in a folder but what a try that was killed has left, which is removed."""
+    left = list(folder.glob(".draw-*.partial"))
+    if len(left) < sum(1 for _ in folder.iterdir()):
+        return False
+    for partial in left:
+        partial.unlink()
+    return True
 
 
 def _write(pieces: "Iterator[pl.DataFrame]", path: Path, format: str) -> int:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -148,7 +149,8 @@ def init(
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     show_text("")
-    show_line(f"The plan is in {target}. Read it, correct the roles, then: phalanx check {target}")
+    then = f"phalanx check {quote(str(target))}"
+    show_line(f"The plan is in {target}. Read it, correct the roles, then: {then}")
 
 
 def _exists(target: Path) -> PlanError:

@@ -68,7 +68,9 @@ def visible(text: str) -> str:
 
 def _json(keys: Mapping[str, Any], indent: int | None = None) -> str:
     """The same of JSON, which says so itself of all that is not among ``_ORDERS``."""
-    text = json.dumps(keys, ensure_ascii=False, indent=indent, default=str)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    ascii_alone = not encoding.lower().startswith("utf")  # else an escape would be none of JSON
+    text = json.dumps(keys, ensure_ascii=ascii_alone, indent=indent, default=str)
     return _UNESCAPED.sub(lambda it: f"\\u{ord(it[0]):04x}", text)
 
 

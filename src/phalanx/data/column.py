@@ -137,9 +137,13 @@ def kind_of(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | Non
         return "categorical"
     kind = declared or suggested
     if isinstance(hierarchy, Bands) and kind != "numeric":
+        way = (
+            "leave it out, as intervals of dates need none"
+            if kind == "date"
+            else "declare it numeric, or give it a tree"
+        )
         raise SchemaError(
-            f"column {name!r} is {kind} and its hierarchy is in bands of numbers; declare it"
-            " numeric, or give it a tree."
+            f"column {name!r} is {kind} and its hierarchy is in bands of numbers; {way}."
         )
     return kind
 

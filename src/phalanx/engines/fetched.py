@@ -125,7 +125,7 @@ class Lines:
 
     def _laid_down(self, place: Path) -> Batches:
         dialect = self.dialect or csv_blocks.dialect_by_blocks(self.path, self.text)
-        types = Types(dialect.decimal, self.text)
+        types = Types(dialect, self.text)
 
         def seen() -> Iterator[pl.DataFrame]:
             for frame in text_blocks(self.path, dialect):
@@ -135,6 +135,7 @@ class Lines:
         state = state_of(self.path)
         laid = laid_down(seen(), place)
         check_same(self.path, state)
+        types.check_decimals(self.path)
         return replace(laid, parsers=types.parsers, _drop=self.drop)
 
     def _names(self) -> Sequence[str]:

@@ -362,7 +362,9 @@ def _median(places: Floats) -> tuple[float, float]:
     below = np.cumsum(counts)[:-1]
     cut = int(np.argmin(np.abs(2 * below - len(places))))
     share = min(below[cut], len(places) - below[cut]) / len(places)
-    return float((values[cut] + values[cut + 1]) / 2), float(share)
+    between = (values[cut] + values[cut + 1]) / 2
+    # of neighbouring floats it is the lower one, and nothing would lie below
+    return float(between if between > values[cut] else values[cut + 1]), float(share)
 
 
 def merged(counts: Sequence[int], least: int) -> list[list[int]]:

@@ -26,6 +26,15 @@ DIRECT: Final = _words("""
     street iban url ip account username nachname vorname telefon anschrift adresse straße
 """)
 """What names people by itself."""
+OF_A_PERSON: Final = _words("""
+    surname surnames firstname lastname forename forenames givenname familyname maidenname fullname
+    nachname familienname vorname vornamen rufname geburtsname
+""")
+"""What a person is called, also where a few are called alike."""
+BESIDE_NAME: Final = (PERSON - {"id"}) | _words("""
+    first last given family middle maiden full birth sur fore
+""")
+"""With one of these beside it, a name is that of a person, and not of a hospital."""
 SHARE: Final = _words("rate percent percentage pct ratio prozent anteil quote")
 """A share of money says little about how much there is."""
 WAVE: Final = _words(

@@ -153,15 +153,10 @@ def fitting(profiles: Sequence[ColumnProfile], use: Use) -> list[ColumnProfile]:
 
 def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]]:
     """The columns of each role, as the plan has them."""
-    by_role = {
+    return {
         role: [p for p in profiles if p.role == role]
         for role in ("identifier", "quasi", "sensitive", "weight", "drop", "wave")
     }
-    if (
-        not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"
-    ):  # a table of one attribute still has something that others may know
-        by_role["quasi"], by_role["sensitive"] = by_role["sensitive"], []
-    return by_role
 
 
 def _cluster(together: ColumnProfile | None) -> list[str]:

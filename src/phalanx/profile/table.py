@@ -15,6 +15,7 @@ from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
 from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
 from phalanx.profile.dictionary import (
+    BESIDE_NAME,
     CODES,
     DIRECT,
     FREE,
@@ -22,6 +23,7 @@ from phalanx.profile.dictionary import (
     HOUSEHOLD,
     LIVING_TOGETHER,
     NUMBER,
+    OF_A_PERSON,
     OF_A_SAMPLE,
     OF_A_SURVEY,
     OF_HOUSEHOLDS,
@@ -50,6 +52,13 @@ _KNOWN: Final = "others may know it"
 _WEIGHS: Final = "a survey weight: it tells people apart, and mondrian alone weighs rows"
 _OWN: Final = "nearly every row has its own value"
 _COUNTS: Final = "it counts the rows, and in another table the same number may be another person"
+_ALONE: Final = "no other attribute is left, and a plan needs one that others may know"
+_NO_DATES: Final = (
+    "it looks like dates and is text, as some are none or all are written otherwise: write"
+    " 2026-01-31, or 31.01.2026"
+)
+_LIKE_DATES: Final = 0.9
+"""Text of which so much is written like dates was meant as dates."""
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
 _FEW_NAMES: Final = 20
@@ -144,6 +153,10 @@ def profile(
             for c in roles
         ]
     roles = _households(_few(_once(roles, frame)), frame)
+    roles = [
+        replace(c, reason=f"{c.reason}; {_NO_DATES}") if _like_dates(frame[c.name]) else c
+        for c in roles
+    ]
     roles = [
         replace(
             c,
@@ -350,24 +363,36 @@ def _compared(
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Where enough attributes are known to be known, what nothing is known of is left out: each
-    attribute more widens all others' intervals.
+    """Without what is sensitive by its name; and where enough attributes are known to be known,
+    without what nothing is known of: each attribute more widens all others' intervals. An attribute
+    that would be left alone is one that others may know.
     """
-    if sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) < _ENOUGH:
-        return columns
-    return [
+    enough = sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) >= _ENOUGH
+    left = [
         (
             replace(c, role="drop", reason=_unknown(c))
-            if c.role == "quasi" and c.reason != _KNOWN
+            if c.role == "quasi" and c.reason != _KNOWN and (enough or _says_sensitive(c))
             else c
         )
         for c in columns
     ]
+    if any(c.role == "quasi" for c in left):
+        return left
+    of_one = [c.name for c in columns if c.role == "quasi"]
+    of_one += [c.name for c in columns if c.role == "sensitive" and c.type != "set"]
+    alone = of_one[0] if of_one else None
+    return [replace(c, role="quasi", reason=_ALONE) if c.name == alone else c for c in left]
+
+
+def _says_sensitive(column: ColumnProfile) -> bool:
+    """Whether its name says that people would not want to be linked with it."""
+    name = words(column.name)
+    return bool(name & frozenset().union(*SENSITIVE) and not name & SHARE)
 
 
 def _unknown(column: ColumnProfile) -> str:
     """Why a column is left out of which nothing says that others know it."""
-    if not words(column.name) & frozenset().union(*SENSITIVE):
+    if not _says_sensitive(column):
         return "nothing says whether others may know it; make it quasi if they may, and only then"
     if column.largest_m < 2:
         return (
@@ -398,7 +423,8 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
             and _MOST_TOGETHER * column.distinct >= column.rows
         ),
         "its name says that it names people": (
-            name & DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
+            _names_a_person(name)
+            or (name & DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS))
         ),
         "it looks like free text": (
             values.dtype == pl.String
@@ -409,6 +435,23 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
         _OWN: column.near_unique and not name & QUASI,
     }
     return next((why for why, holds in reasons.items() if holds), None)
+
+
+def _like_dates(values: pl.Series) -> bool:
+    """Whether it is text that looks like dates in a form which is not read as one.
+
+    >>> _like_dates(pl.Series(["02/13/1950", "11/30/1961"])), _like_dates(pl.Series(["1/2", "3"]))
+    (True, False)
+    """
+    if values.dtype != pl.String:
+        return False
+    like = values.str.contains(r"^\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})\s*$").mean()
+    return isinstance(like, float) and like >= _LIKE_DATES
+
+
+def _names_a_person(name: set[str]) -> bool:
+    """Whether it says what a person is called, however many are called so."""
+    return bool(name & OF_A_PERSON or ("name" in name and name & BESIDE_NAME))
 
 
 def _of_handling(name: set[str]) -> bool:
@@ -448,7 +491,7 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     others = [
         c
         for c in guessed
-        if not words(c.name) & QUASI
+        if not words(c.name) & (QUASI | DIRECT)
         and not _of_handling(words(c.name))
         and c.type == "categorical"
         and 3 <= c.distinct <= _SENSITIVE_VALUES

@@ -3,10 +3,11 @@
 says.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.data.microdata import Microdata
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from phalanx.report.looks import Look
 
 T = TypeVar("T")
+_LOWER: Final = re.compile(r"\blower ([klm])\b")
+"""The advice to promise less."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,7 +110,7 @@ class Drafting:
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group", 0, None)
             rng = self.randomness(attempt)
-            draft = method.publish(self.microdata, self.memory, rng)
+            draft = drafted(method, self.microdata, self.memory, rng)
             check_attributes(self.earlier, draft.form.attributes)
             if not attempt:  # of what is refused nothing else is said
                 self._warn_of_strangers()
@@ -241,6 +244,20 @@ class Drafting:
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,
         }
+
+
+def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+    """What a method makes of some rows; where a series has begun, no refusal advises to promise less
+    without saying that it cannot.
+    """
+    try:
+        return method.publish(microdata, memory, rng)
+    except MethodError as error:
+        if not memory.releases or (lowered := _LOWER.search(str(error))) is None:
+            raise
+        raise type(error)(
+            f"{str(error).removesuffix('.')} (but a series that has begun keeps its {lowered[1]})."
+        ) from None
 
 
 def refuse_broken(verdicts: Sequence[Verdict]) -> None:

@@ -25,7 +25,7 @@ from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest, PublishedFile, PublishedPart
 from phalanx.release.part import Part, numbered
 from phalanx.release.parts import ending
-from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
+from phalanx.series.drafting import Checked, Drafting, check_attributes, drafted, refuse_broken
 from phalanx.series.staging import Folder
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def draft_of_part(
     it.
     """
     try:
-        return method.publish(microdata, memory or Memory(), rng)
+        return drafted(method, microdata, memory or Memory(), rng)
     except MethodError as error:
         raise type(error)(
             f"one of the parts in which the table is published has {microdata.rows:,} rows: {error}"

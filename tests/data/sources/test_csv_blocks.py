@@ -47,17 +47,20 @@ def files(draw: st.DrawFn, values: list[str]) -> tuple[str, Dialect]:
     text = line.join(separator.join(row) for row in rows) + draw(
         st.sampled_from(["", "\n", "\n\n"])
     )
-    return text, Dialect(separator, "." if separator == "," else ",")
+    return text, Dialect(
+        separator, None if separator == "," else draw(st.sampled_from([",", None]))
+    )
 
 
 def by_blocks(path: Path, dialect: Dialect) -> pl.DataFrame | str:
     """All rows, or what is said of the file."""
-    types = Types(dialect.decimal, ["b"])
+    types = Types(dialect, ["b"])
     frames = []
     try:
         for frame in text_blocks(path, dialect):
             types.see(frame)
             frames.append(frame)
+        types.check_decimals(path)
     except SourceError as refused:
         return str(refused)
     return typed(pl.concat(frames), types.parsers)

@@ -89,7 +89,18 @@ def test_nothing_is_guessed_where_it_is_stated(tmp_path: Path) -> None:
     path = written(tmp_path, b"a;b\n1,5;1.5\n")
 
     assert read_source(path, dialect=Dialect(";", ",")).rows() == [(1.5, "1.5")]
-    assert read_source(path, dialect=Dialect(";")).rows() == [("1,5", 1.5)]
+    assert read_source(path, dialect=Dialect(";", ".")).rows() == [("1,5", 1.5)]
+
+
+def test_words_that_look_like_numbers_are_no_reason_to_refuse(tmp_path: Path) -> None:
+    """Where a column is declared text, has other words, or more columns have a point."""
+    path = written(tmp_path, b"a;b;c\n1,5;x,1;2.5\n2,5;7;3.5\n")
+
+    assert read_source(path, dialect=Dialect(";"), text=["a"]).dtypes == [
+        pl.String, pl.String, pl.Float64
+    ]  # fmt: skip
+    points = written(tmp_path, b"a;b;c\n1,5;1.5;2.5\n", "points.csv")
+    assert read_source(points, dialect=Dialect(";")).rows() == [("1,5", 1.5, 2.5)]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +110,7 @@ def test_nothing_is_guessed_where_it_is_stated(tmp_path: Path) -> None:
         (b"a\tb\n1\tSECRET\n", Dialect(";"), r"separated by tabs; write separator = \"\\t\" under"),
         (b"a,b\n1,SECRET\xe4\n", Dialect(), r'line 2 .* write encoding = "windows-1252"'),
         (b"a;b\n1;SECRET\x81\n", GERMAN, "line 2 of 't.csv' is not Windows-1252"),
+        (b"a;b\n1,5;SECRET\n", Dialect(";"), r"comma before .* write decimal = \",\" under"),
         (b'a;b\n1;"SECRET\n2;3\n', GERMAN, "line 2|semicolon or a line break"),
     ],
 )

@@ -146,6 +146,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         (b'a,b\nSEC"RET,2\n3"4,5\n', "quotes"),
         (b"a,a\n1,2\n", "names 'a' twice"),
         (b"a,\n1,2\n", "no name for column 2"),
+        (b"sep=;\na;b\n1;SECRET\n", "Excel's word for the separator"),
         (b"a;b\n1;2;SECRET\n", r"line 2 of 't\.csv' has 3 field\(s\) .* with a semicolon in it"),
         (b"a,b\r1,2\r", "carriage return"),
     ],

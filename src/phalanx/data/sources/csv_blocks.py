@@ -18,13 +18,13 @@ from phalanx.data.sources.csv_files import (
     Parser,
     check_lines,
     filled,
+    other_decimals,
     parsed,
     parsed_by,
     parsers,
 )
 from phalanx.data.sources.dialects import (
     SEPARATORS,
-    Decimal,
     Dialect,
     Marks,
     Separator,
@@ -92,11 +92,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
 class Types:
     """What the columns may be by all rows that were seen."""
 
-    def __init__(self, decimal: Decimal, text: Collection[str] | None) -> None:
+    def __init__(self, dialect: Dialect, text: Collection[str] | None) -> None:
         """Nothing is seen yet; the columns in ``text`` are text, None: all."""
-        self._decimal: Decimal = decimal
+        self._dialect = dialect
         self._text = text
         self._left: dict[str, list[Parser]] = {}
+        self._marks: dict[str, Marks] = {}
 
     def see(self, frame: pl.DataFrame) -> None:
         """Take in some rows, of which all columns are text."""
@@ -106,8 +107,15 @@ class Types:
             values = filled(column)
             if column.name in self._text or values.null_count() == len(values):
                 continue
-            left = self._left.get(column.name, parsers(self._decimal))
+            left = self._left.get(column.name, parsers(self._dialect.decimal))
             self._left[column.name] = [parse for parse, _ in parsed_by(left, values)]
+            if self._dialect.decimal is None and self._dialect.separator != ",":
+                self._marks.setdefault(column.name, Marks()).see(column)
+
+    def check_decimals(self, path: Path) -> None:
+        """SourceError where they are written otherwise than the dialect states, as ``read_csv`` says."""
+        if decimal_by(self._marks.values()) == ",":
+            raise other_decimals(path)
 
     @property
     def parsers(self) -> Mapping[str, Parser]:
@@ -168,7 +176,7 @@ def dialect_by_blocks(path: Path, text: Collection[str] | None = ()) -> Dialect:
 
 def sample_by_blocks(path: Path, dialect: Dialect, most: int) -> tuple[pl.DataFrame, int]:
     """At most so many rows at equal distances, and how many there are; types as all rows allow."""
-    types, taken, step, rows = Types(dialect.decimal, ()), list[pl.DataFrame](), 1, 0
+    types, taken, step, rows = Types(dialect, ()), list[pl.DataFrame](), 1, 0
     for frame in text_blocks(path, dialect):
         types.see(frame)
         taken.append(apart(frame.gather_every(step, -rows % step)))

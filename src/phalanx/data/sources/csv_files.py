@@ -74,12 +74,16 @@ def read_csv(
     is missing. ``NaN`` in a column of numbers is a missing number, ``NA`` is text.
 
     Raises SourceError for bytes that are not of its encoding, rows with too many or too few fields,
-    and header names that are empty or occur twice, with the line.
+    and header names that are empty or occur twice, with the line; and for numbers that ``decimal_of``
+    says have a comma before their decimals, where the dialect does not state what they have.
     """
     frame, used = _read(path, dialect, packed=packed)
     typed = [c for c in frame.get_columns() if text is not None and c.name not in text]
     with refusing(_malformed(path)):
-        decimal = decimal_of(used.separator, typed) if dialect is None else used.decimal
+        decimal = used.decimal or decimal_of(used.separator, typed)
+    if dialect is not None and dialect.decimal is None and decimal == ",":
+        raise other_decimals(path)
+    with refusing(_malformed(path)):
         return frame.with_columns(inferred(column, decimal) for column in typed)
 
 
@@ -156,6 +160,14 @@ def _malformed(path: Path) -> SourceError:
     )
 
 
+def other_decimals(path: Path) -> SourceError:
+    """What says that numbers are written otherwise than a dialect states."""
+    return SourceError(
+        f'numbers in {path.name!r} have a comma before their decimals; write decimal = "," under'
+        ' [source] of the plan (or ".", if they are no numbers).'
+    )
+
+
 def _as_utf8(data: bytes, file: str, encoding: Encoding, before: int) -> bytes:
     if encoding == "utf-8":
         return data
@@ -168,7 +180,7 @@ def _as_utf8(data: bytes, file: str, encoding: Encoding, before: int) -> bytes:
         ) from None
 
 
-def inferred(text: pl.Series, decimal: Decimal = ".") -> pl.Series:
+def inferred(text: pl.Series, decimal: Decimal | None = None) -> pl.Series:
     """A column of text as whole numbers, numbers, dates or timestamps where every value is one;
     else as it is.
 
@@ -183,11 +195,11 @@ Parser = Callable[[pl.Series], pl.Series | None]
 """A column of text as one type, written in one form; None where a value is not."""
 
 
-def parsers(decimal: Decimal) -> list[Parser]:
+def parsers(decimal: Decimal | None) -> list[Parser]:
     """What a column of text may be, in the order in which it is tried."""
     return [
         _whole,
-        _number if decimal == "." else _number_with_comma,
+        _number_with_comma if decimal == "," else _number,
         partial(_date, "%Y-%m-%d"),
         partial(_dotted, partial(_date, "%d.%m.%Y")),
         *(partial(_timestamp, form) for form in _TIMESTAMPS),
@@ -332,10 +344,15 @@ def _header(head: str, data: bytes, file: str, separator: Separator) -> list[str
         )
     seen: set[str] = set()
     for i, name in enumerate(names, 1):
+        if name == "" and names[0].lower().startswith("sep="):
+            raise SourceError(
+                f"the first line of {file!r} is Excel's word for the separator, and no header;"
+                " delete it."
+            )
         if name == "":
             raise SourceError(
-                f"the header of {file!r} has no name for column {i}; name it (a table saved with"
-                " its row numbers has such a column; save it without)."
+                f"the header of {file!r} has no name for column {i}; name it (row numbers have none:"
+                " save the table without them), or delete the lines above the header."
             )
         if name in seen:
             raise SourceError(

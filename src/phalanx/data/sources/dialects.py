@@ -35,8 +35,8 @@ class Dialect(NamedTuple):
 
     separator: Separator = ","
     """What stands between values."""
-    decimal: Decimal = "."
-    """What stands before the decimals of a number."""
+    decimal: Decimal | None = None
+    """What stands before the decimals of a number; None: a point, as nothing says otherwise."""
     encoding: Encoding = "utf-8"
     """How letters are bytes; Latin-1 text is Windows-1252, too."""
 
@@ -50,15 +50,15 @@ def separator_of(head: str) -> Separator:
     return max(SEPARATORS, key=lambda separator: _names(head, separator))
 
 
-def decimal_of(separator: Separator, texts: Iterable[pl.Series]) -> Decimal:
+def decimal_of(separator: Separator, texts: Iterable[pl.Series]) -> Decimal | None:
     """A comma where commas do not separate values, and as many columns or more are numbers with a
-    comma before their decimals as are with a point.
+    comma before their decimals as are with a point; else None.
 
     >>> decimal_of(";", [pl.Series(["1,5", "2"]), pl.Series(["1.2", "x"])])
     ','
     """
     if separator == ",":
-        return "."
+        return None
     marks = [Marks() for _ in columns] if (columns := list(texts)) else []
     for seen, values in zip(marks, columns, strict=True):
         seen.see(values)
@@ -92,11 +92,11 @@ class Marks:
         return self._numbers[mark] and self._there[mark]
 
 
-def decimal_by(columns: Iterable[Marks]) -> Decimal:
+def decimal_by(columns: Iterable[Marks]) -> Decimal | None:
     """What ``decimal_of`` says, by the marks of each column."""
     seen = list(columns)
     with_comma, with_point = (sum(column.are(mark) for column in seen) for mark in _MARKS)
-    return "," if with_comma and with_comma >= with_point else "."
+    return "," if with_comma and with_comma >= with_point else None
 
 
 def encoding_of(data: bytes) -> Encoding:

@@ -32,7 +32,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
             "Write the page for those who receive it",
             command("report", folder, "--for", "external", "--to", f"{Path(folder).name}.html"),
         ),
-        ("Draw tables from it", command("draw", folder)),
+        ("Draw tables from it", command("draw", folder, "--to", f"{Path(folder).name}-drawn")),
     ]
     if by_plan:
         commands.append(("Publish the next release", command("publish", plan)))
