@@ -82,6 +82,17 @@ def test_what_a_killed_process_had_for_a_while_is_removed(tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("recording", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGKILL, signal.SIGTERM])
+def test_an_unfinished_release_is_removed(tmp_path, number, recording):
+    """Which nobody checked, and of the size of a table; not one that the ledger may know."""
+    staging = "__import__('phalanx.series.staging').series.staging"
+    made = f"{staging}.Folder.new(__import__('pathlib').Path({str(tmp_path)!r}), 's')"
+    records = "cli.kept.begin_recording(), " * recording
+    ended(f"(setattr(cli, 'kept', {made}), {records}os.kill(os.getpid(), {int(number)}))")
+    assert [folder.suffix for folder in tmp_path.iterdir()] == [".staging"] * recording
+
+
 def test_memory_that_runs_out_in_a_library_is_a_sentence():
     """Polars ends the process where its memory is refused."""
     little = "(__import__('resource').setrlimit(9 - 7, (1 << 29, 1 << 29)), "

@@ -39,7 +39,7 @@ def remove_left() -> None:
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             if entry.name.startswith(_PREFIX):
-                _remove(Path(entry.path))
+                remove(Path(entry.path))
 
 
 def _locked() -> tuple[Path, int]:
@@ -54,7 +54,8 @@ def _locked() -> tuple[Path, int]:
             os.close(lock)
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
+    """Remove a folder of this user that no process has locked; nothing where it is gone."""
     with contextlib.suppress(OSError):  # where it is in use, or gone already
         status = folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():

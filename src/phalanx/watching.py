@@ -14,6 +14,7 @@ from functools import partial
 from types import FrameType
 from typing import Final, NoReturn
 
+from phalanx import unfinished
 from phalanx.ended import LIBRARY, MEMORY, SYSTEM, ended
 from phalanx.streams import open_closed_streams, write_any_letter
 
@@ -63,6 +64,7 @@ def in_its_own_process() -> Callable[[int], None]:
     if not sys.platform.startswith("linux"):
         return lambda _: None
     waiting = os.getpid()
+    unfinished.share()
     try:
         reads, writes = os.pipe()
     except OSError:  # where no more files may be open
@@ -136,6 +138,11 @@ def _leave_as(code: int, reads: int) -> NoReturn:
     with contextlib.suppress(BlockingIOError):
         announced = os.read(reads, 1)
     words = _WORDS.get(-code, LIBRARY if 0 <= code <= 1 and not announced else "")
+    if not announced and (left := unfinished.told()):
+        with contextlib.suppress(Exception):
+            from phalanx.temporary import remove
+
+            remove(left)
     if words and announced:  # it failed when all was done
         code = announced[0]
     elif words:

@@ -107,7 +107,9 @@ def test_a_method_that_needs_the_whole_table_says_how_much(monkeypatch, source, 
     """The refusal names the estimate and what may be taken."""
     left(monkeypatch, 1_000_000)
     schema = Schema(identifier="zip", quasi=["age"], sensitive="ill")
-    with pytest.raises(MethodError, match=r"6,000 rows of 3 columns .* \d+\.\d MB where 1\.0 MB"):
+    with pytest.raises(
+        MethodError, match=r"6,000 rows of 3 columns .* \d+(\.\d)? MB where 1\.0 MB"
+    ):
         divide(source / "t.parquet", schema, method)
 
 
@@ -243,12 +245,36 @@ def test_a_csv_file_is_fetched_to_where_it_is_published(monkeypatch, tmp_path):
         fetch(Lines(path, Dialect()), SCHEMA, whole, "out-of-core", place=tmp_path)
 
 
+def test_what_a_reader_let_go_of_may_be_used_again(monkeypatch, source):
+    """What is held is what was held before a file was laid down, however much its reader took."""
+    left(monkeypatch, 10**9)
+    monkeypatch.setattr(choosing, "memory_held", lambda: 10**9)
+    with pytest.raises(MethodError, match=r"0\.0 MB of memory may be taken"):
+        divide(source / "t.parquet", SCHEMA, Mondrian(k=2), "out-of-core", "330 MB")
+    divided = divide(
+        source / "t.parquet", SCHEMA, Mondrian(k=2), "out-of-core", "330 MB", held=200 * 10**6
+    )
+    assert divided.room == int((330 - 200) * 10**6 * divided.share)
+
+
+def test_parts_are_smaller_beside_many_texts(monkeypatch, source):
+    """Which are held while each is made; where they leave too little, that is said."""
+    left(monkeypatch, 10**9)
+    divided = divide(source / "t.parquet", SCHEMA, Mondrian(k=2), "out-of-core")
+    assert divided.most_beside(divided.room // 10) == divided.most
+    assert divided.most_beside(divided.room // 2) == divided.most // 2
+    with pytest.raises(
+        MethodError, match="the different texts of the quasi-identifiers take 400 MB"
+    ):
+        divided.most_beside(divided.room)
+
+
 @pytest.mark.parametrize(
     ("room", "said"),
-    [(10**6, "1.0 MB"), (10**8 - 1, "100.0 MB"), (10**8, "0.1 GB"), (5 * 10**9, "5.0 GB")],
+    [(10**6, "1.0 MB"), (10**8 - 1, "100 MB"), (10**9, "1000 MB"), (5 * 10**9, "5.0 GB")],
 )
 def test_sizes_are_said_in_the_unit_that_shows_them(monkeypatch, source, room, said):
-    """From 100 MB on in GB."""
+    """From 2 GB on in GB, and small ones with a digit."""
     monkeypatch.setattr(Mondrian, "bytes_per_value", 10**6)
     left(monkeypatch, room)
     with pytest.raises(MethodError, match=f"to take 18.0 GB where {said} may be taken"):

@@ -7,10 +7,13 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from phalanx import Prefix, Schema, Tree
 from phalanx.data.column import encode_column
 from phalanx.engines import out_of_core
+from phalanx.engines import regions as engine
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.regions import Attribute, compact, merged, regions
 from phalanx.randomness import Randomness
@@ -116,6 +119,33 @@ def parts_of(frame, tmp_path, seed=3):
         )
         for p in parts
     ]
+
+
+@given(
+    st.lists(st.lists(st.none() | st.text("aB\u00e9 ", max_size=3), min_size=1), min_size=1),
+    st.sampled_from([0, 1, 1 << 16]),
+)
+def test_texts_have_the_places_of_their_order(batches: list[list[str | None]], few: int):
+    """However many were seen at once, and a part's codes are those of the same values among all."""
+    schema = Schema(quasi=["a"], types={"a": "categorical"}, missing="value")
+    attribute = Attribute("a", schema)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_FEW", few)
+        for batch in batches:
+            attribute.see(pl.Series("a", batch, dtype=pl.String))
+    everything = sorted({value for batch in batches for value in batch if value is not None})
+    assert attribute.reach().to_list() == everything
+    for batch in batches:
+        values = pl.Series("a", batch, dtype=pl.String)
+        expected = [
+            -1.0 if value is None else everything.index(value) / max(1, len(everything) - 1)
+            for value in batch
+        ]
+        assert attribute.places(values).tolist() == expected
+        wider = attribute.over_all(encode_column(values, schema))
+        assert wider.domain.values.gather(wider.codes).to_list() == batch
+        present = wider.domain.values.drop_nulls().to_list()
+        assert present == everything
 
 
 def test_no_sensitive_value_has_a_part_in_the_partition(tmp_path):

@@ -124,7 +124,7 @@ def test_a_plan_without_a_page_looks_at_nothing(tmp_path: Any, monkeypatch: Any)
 @pytest.mark.usefixtures("small")
 def test_too_many_intervals_are_said_to_be_unmeasured(tmp_path: Any, monkeypatch: Any) -> None:
     """The attribute is named, all others are measured, and the mean is theirs."""
-    monkeypatch.setattr(looks, "_MOST", 40)
+    monkeypatch.setattr(looks, "_MOST", 1_000)
     made = published(tmp_path, Mondrian(k=5))
     look = made._look
     assert look is not None and made.page is not None

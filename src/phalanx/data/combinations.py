@@ -15,7 +15,7 @@ from phalanx.arrays import Codes, Ints
 from phalanx.data.column import Column, encode_column, narrowed
 from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.schema import Schema
-from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.errors import MachineError, SourceError
 
 _WORK: Final = 140
@@ -175,6 +175,6 @@ def _check_room(combinations: int, columns: int) -> None:
     if needed > room:
         raise MachineError(
             f"the original has {combinations} different combinations of values or more, which take"
-            f" about {needed / 1e9:.1f} GB of memory, and {room / 1e9:.1f} GB are left; use a larger"
+            f" about {in_words(needed)} of memory, and {in_words(room)} are left; use a larger"
             " machine."
         )

@@ -191,6 +191,11 @@ class Look:
         if drawn is not None:
             self._drawn.append(drawn)
 
+    @property
+    def held(self) -> int:
+        """About so many bytes of memory what is known of the attributes takes."""
+        return sum(one.held for one in self.attributes)
+
     def cells(self, rows: int, most: int) -> Cells:
         """Regions that the sample divides.
 

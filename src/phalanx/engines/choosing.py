@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from phalanx.data.schema import Schema
-from phalanx.data.sources.available_memory import memory_held, memory_left
+from phalanx.data.sources.available_memory import in_words, memory_held, memory_left
 from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
 from phalanx.engines.fetched import Lines, Query
-from phalanx.engines.out_of_core import Divided
+from phalanx.engines.out_of_core import LEAST_ROWS, Divided
 from phalanx.engines.spark.source import OnSpark, is_frame
 from phalanx.errors import MethodError, PlanError, SourceError, path_of, require_extra, shortened
 from phalanx.methods.base import Divisible, Following, Method, Summing
@@ -23,8 +23,6 @@ Began = Literal["local", "out-of-core"]
 
 _BYTES_PER_VALUE: Final = 170
 """Of a method that does not say."""
-_LEAST_ROWS: Final = 2_000
-"""A part of fewer rows loses too much."""
 _OF_A_WORKER: Final = 2 << 30
 """What a worker of Spark may take where nothing is said."""
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12} | {
@@ -54,6 +52,7 @@ def fetch(
     began: Began | None = None,
     *,
     place: Path,
+    held: int | None = None,
 ) -> Any:
     """The rows of a query or of a CSV file: in memory where they are published whole, else on the
     disk, where the estimate is above the memory.
@@ -66,6 +65,8 @@ def fetch(
         As for ``divide``.
     place : Path
         A folder on the disk that has room for the rows; nothing appears in it.
+    held : int, optional
+        As for ``divide``.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def fetch(
         )
     if refusal or engine not in (None, "out-of-core"):
         return source.whole()
-    room, each = _room(memory_limit), _bytes_per_value(method)
+    room, each = _room(memory_limit, held), _bytes_per_value(method)
 
     def fits(rows: int, names: Sequence[str]) -> bool:
         columns = len([name for name in names if name not in schema.drop])
@@ -108,6 +109,7 @@ def divide(
     began: Began | None = None,
     *,
     spark_master: str | None = None,
+    held: int | None = None,
 ) -> Divided | OnSpark | None:
     """The table in parts of which each fits the memory, where the plan says so, or where the
     estimate does; on Spark where the plan says that; None where it is published whole.
@@ -129,6 +131,9 @@ def divide(
         How the first release was published of a series that follows persons, for so it goes on.
     spark_master : str, optional
         Where Spark runs.
+    held : int, optional
+        So many bytes the process held before anything was fetched, which may be used again; what it
+        holds now if not given.
 
     Returns
     -------
@@ -157,7 +162,7 @@ def divide(
             "[publish] spark_master says where Spark runs, and the engine is another; set engine ="
             " 'spark', or leave it out."
         )
-    room, each = _room(memory_limit), _bytes_per_value(method)
+    room, each = _room(memory_limit, held), _bytes_per_value(method)
     if engine == "local":
         return None
     laid = isinstance(table, Batches)  # as the estimate was above the memory
@@ -183,11 +188,11 @@ def divide(
             )
         raise MethodError(
             f"{refusal}, and {rows:,} rows of {columns} columns are estimated to take"
-            f" {_gb(needed)} where {_gb(room)} may be taken; raise [publish] memory_limit, or use a"
+            f" {in_words(needed)} where {in_words(room)} may be taken; raise [publish] memory_limit, or use a"
             " larger machine."
         )
     part = int(room * Divided.share) // (max(1, columns) * each)
-    if part < min(rows, _LEAST_ROWS):
+    if part < min(rows, LEAST_ROWS):
         raise MethodError(_too_little(room, columns))
     return Divided(batches, schema, rows, part, int(room * Divided.share), asked=engine is not None)
 
@@ -222,16 +227,17 @@ def _on_spark(
     each = _bytes_per_value(method)
     columns = len([role for role in schema.roles.values() if role != "drop"])
     most = int(room * Divided.share) // (columns * each)
-    if most < _LEAST_ROWS:
+    if most < LEAST_ROWS:
         raise MethodError(_too_little(room, columns))
     return OnSpark(table, schema, most, master)
 
 
-def _room(memory_limit: str | int | None) -> int:
-    """Bytes that may be taken."""
+def _room(memory_limit: str | int | None, held: int | None) -> int:
+    """Bytes that may be taken beside what is ``held``."""
     room = memory_left()
     if memory_limit is not None:
-        room = min(room, max(0, bytes_of(memory_limit) - memory_held()))
+        held = memory_held() if held is None else held
+        room = min(room, max(0, bytes_of(memory_limit) - held))
     return room
 
 
@@ -242,7 +248,7 @@ def _bytes_per_value(method: Method) -> int:
 
 def _too_little(room: int, columns: int) -> str:
     return (
-        f"{_gb(room)} of memory may be taken, too little for parts of {_LEAST_ROWS:,} rows of"
+        f"{in_words(room)} of memory may be taken, too little for parts of {LEAST_ROWS:,} rows of"
         f" {columns} columns; raise [publish] memory_limit."
     )
 
@@ -260,7 +266,3 @@ def _whole(method: Method, schema: Schema, began: Began | None = None) -> str:
     if schema.not_applicable:
         return "values that are not applicable need the whole table in memory"
     return ""
-
-
-def _gb(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 10**8 else f"{size / 1e6:.1f} MB"

@@ -345,7 +345,7 @@ class Followed:
             look.see(batch, stream)
             belonging.see(self.key.hash(batch[name]))
         if self.began is None:
-            return look.cells(divided.rows, divided.most), None
+            return look.cells(divided.rows, divided.most_beside(look.held)), None
         lasting = Lasting.of_json(self.began, look.attributes)
         self.remembered = self.began
         return look.along(lasting.root), lasting

@@ -24,6 +24,7 @@ from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.persons import PersonKey
 from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
+from phalanx.data.sources.available_memory import in_words
 from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.frames import apart
 from phalanx.engines.cells import Cells, Look, sampled_share
@@ -39,6 +40,8 @@ that a process may usually open.
 """
 _AT_ONCE: Final = 1 << 17
 """So many rows are counted at a time, where as many fit."""
+LEAST_ROWS: Final = 2_000
+"""A part of fewer rows loses too much."""
 _SMALL: Final = 8
 """A part of less than this part of its size is published with its neighbour."""
 
@@ -208,6 +211,21 @@ class Divided:
         """A look at its quasi-identifiers, which has seen none yet."""
         return Look(self.schema, sampled_share(self.rows))
 
+    def most_beside(self, held: int) -> int:
+        """So many rows are wanted in a part, where so many bytes are held of the quasi-identifiers of
+        all; MethodError where that leaves too little.
+        """
+        if held * _SMALL < self.room:
+            return self.most
+        most = self.most * max(0, self.room - held) // self.room
+        if most < min(self.rows, LEAST_ROWS):
+            raise MethodError(
+                f"the different texts of the quasi-identifiers take {in_words(held)} of the"
+                f" {in_words(self.room)} for a part; raise [publish] memory_limit, or leave out one"
+                " with too many."
+            )
+        return most
+
     @property
     def least(self) -> int:
         """A part of fewer rows is published with its neighbour."""
@@ -227,7 +245,7 @@ class Divided:
         stream, look = rng.stream("sample of quasi-identifiers"), self.look()
         for batch in self.each(self.schema.quasi):
             look.see(batch, stream)
-        return look.cells(self.rows, self.most)
+        return look.cells(self.rows, self.most_beside(look.held))
 
     def _route(
         self,

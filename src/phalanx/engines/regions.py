@@ -27,6 +27,8 @@ from phalanx.randomness import Stream
 
 _LEAST: Final = 0.25
 """No cut takes a smaller share of a region away, as long as there is another one."""
+_FEW: Final = 1 << 16
+"""Texts that are not worth to be sorted by themselves."""
 _MISSING: Final = -1.0
 """Where a missing value is, below all others."""
 
@@ -41,7 +43,8 @@ class Attribute:
         self._declared = schema.types.get(name)
         self._hierarchy = schema.hierarchies.get(name)
         self._values: pl.Series | None = None
-        self._line: Floats | None = None
+        self._further: list[pl.Series] = []
+        """Texts that were seen since, and are sorted once there are many."""
 
     def see(self, values: pl.Series) -> pl.Series:
         """Look at further values.
@@ -57,16 +60,23 @@ class Attribute:
             The same in their canonical type, shape (n,).
         """
         values = self.canonical(values)
-        distinct = values.unique().drop_nulls()
-        if distinct.dtype != pl.String:
-            ends = [distinct.min(), distinct.max()]
-            distinct = pl.Series(self.name, ends, dtype=distinct.dtype).drop_nulls()
-        seen = distinct if self._values is None else pl.concat([self._values, distinct])
-        seen = seen.unique().sort()
-        self._values = (
-            compact(seen) if seen.dtype == pl.String else pl.concat([seen[:1], seen[-1:]]).unique()
-        )
+        if values.dtype == pl.String:
+            self._further.append(compact(values.unique().drop_nulls()))
+            known = 0 if self._values is None else len(self._values)
+            if sum(map(len, self._further)) > max(known, _FEW):
+                self._sort()
+            return values
+        ends = [values.min(), values.max(), *([] if self._values is None else self._values)]
+        seen = pl.Series(self.name, ends, dtype=values.dtype).drop_nulls().unique().sort()
+        self._values = pl.concat([seen[:1], seen[-1:]]).unique()
         return values
+
+    def _sort(self) -> None:
+        """Put the texts that were seen in order, each once."""
+        if self._further:
+            seen = [] if self._values is None else [self._values]
+            self._values = compact(pl.concat([*seen, *self._further]).unique().sort())
+            self._further.clear()
 
     def canonical(self, values: pl.Series) -> pl.Series:
         """Values as they are compared and published.
@@ -93,7 +103,13 @@ class Attribute:
         pl.Series
             The ends of numbers and dates, the values of a categorical attribute, in order.
         """
+        self._sort()
         return pl.Series(self.name, [], pl.Null) if self._values is None else self._values
+
+    @property
+    def held(self) -> int:
+        """About so many bytes of memory what was seen takes."""
+        return int(self.reach().estimated_size())
 
     def places(self, values: pl.Series) -> Floats:
         """Where values of their canonical type are from 0 to 1, shape (n,); all values must have
@@ -109,8 +125,13 @@ class Attribute:
         Floats
             Their places, shape (n,); missing ones are below 0.
         """
-        seen = self._values if self._values is not None else values.clear()
-        if seen.dtype == pl.String:
+        seen = self.reach()
+        if seen.dtype == pl.Null:
+            seen = values.clear()
+        if seen.dtype == pl.String and self._hierarchy is None:
+            at = seen.search_sorted(values.fill_null("")).to_numpy()
+            place_of = pl.Series(at / max(1, len(seen) - 1)).set(values.is_null(), None)
+        elif seen.dtype == pl.String:
             leaves = self._leaves(seen)
             scale = pl.DataFrame(
                 {"value": leaves, "place": np.arange(len(leaves)) / max(1, len(leaves) - 1)}
@@ -194,25 +215,34 @@ class Attribute:
             The same values, codes of shape (n,).
         """
         domain = column.domain
-        if self._values is None:
+        reach = self.reach()
+        if reach.dtype == pl.Null:
             return column
         missing = int(domain.has_missing)
         present = domain.values[missing:]
-        seen = self._values.cast(present.dtype)
-        leaves = self._leaves(pl.concat([present, seen.alias(present.name)]).unique())
-        values = pl.concat([domain.values[:missing], leaves.cast(present.dtype)])
-        code = pl.DataFrame({"value": domain.values}).join(
-            pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)}),
-            on="value",
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )["code"]
-        codes = code.to_numpy().astype(np.int32)[column.codes]
-        return Column(codes, Domain(domain.type, values.alias(self.name), domain.hierarchy))
+        seen = reach.cast(present.dtype)
+        if seen.dtype == pl.String and self._hierarchy is None and _holds(seen, present):
+            leaves = seen
+        else:
+            leaves = self._leaves(pl.concat([present, seen.alias(present.name)]).unique())
+            leaves = leaves.cast(present.dtype)
+        if self._hierarchy is None:
+            code = leaves.search_sorted(present)
+        else:
+            places = pl.DataFrame({"": leaves}).with_row_index("code")
+            code = pl.DataFrame({"": present}).join(places, on="", maintain_order="left")["code"]
+        place = np.append(np.zeros(missing), missing + code.to_numpy()).astype(np.int32)
+        values = pl.concat([domain.values[:missing].alias(self.name), leaves.alias(self.name)])
+        return Column(place[column.codes], Domain(domain.type, values, domain.hierarchy))
 
     def _leaves(self, values: pl.Series) -> pl.Series:
         return values.sort() if self._hierarchy is None else self._hierarchy.leaves(values)
+
+
+def _holds(some: pl.Series, others: pl.Series) -> bool:
+    """Whether all others are among some texts, which are in order."""
+    at = some.search_sorted(others)
+    return bool((at < len(some)).all() and (some.gather(at) == others).all())
 
 
 def _ends(seen: pl.Series) -> tuple[float, float]:

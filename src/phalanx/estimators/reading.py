@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import polars as pl
 
-from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.data.sources.reading import check_process
 from phalanx.errors import MachineError, ReleaseError
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
@@ -46,8 +46,8 @@ def check_room(release: Release, ends: int, what: str) -> None:
     needed = _OF_ENDS * ends
     if release.manifest.parts and needed > (room := memory_left()):
         raise MachineError(
-            f"{what} of {release.path} takes {needed / 1e9:.1f} GB of memory, and"
-            f" {room / 1e9:.1f} GB are left; ask on a larger machine."
+            f"{what} of {release.path} takes {in_words(needed)} of memory, and"
+            f" {in_words(room)} are left; ask on a larger machine."
         )
 
 
@@ -128,7 +128,7 @@ def _sizes(parts: Sequence[View]) -> tuple[int, int]:
 
 def _too_much(release: Release, needed: int, room: int) -> MachineError:
     return MachineError(
-        f"what {release.path} shows takes {needed / 1e9:.1f} GB of memory, and {room / 1e9:.1f} GB"
+        f"what {release.path} shows takes {in_words(needed)} of memory, and {in_words(room)}"
         " are left; ask on a larger machine."
     )
 

@@ -16,7 +16,7 @@ import polars as pl
 import polars.selectors as cs
 
 from phalanx.data.names import check_names
-from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.data.sources.reading import (
     bytes_needed,
     check_size,
@@ -399,7 +399,7 @@ def _check_parts_fit(path: Path, manifest: Manifest) -> None:
             needed += _WHOLE * bytes_needed(pq.read_metadata(path / file.name))
     if needed > (room := memory_left()):
         raise MachineError(
-            f"{path} takes about {needed / 1e9:.1f} GB of memory as a whole, and {room / 1e9:.1f} GB"
+            f"{path} takes about {in_words(needed)} of memory as a whole, and {in_words(room)}"
             " are left; 'phalanx estimate', 'draw', 'measure' and 'verify' read it part by part."
         )
 

@@ -3,7 +3,7 @@
 the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,10 +21,13 @@ from phalanx.release.part import Part
 from phalanx.report.classes import Classes
 from phalanx.report.figures import ROWS, Figures, Width, intervals
 
-_MOST: Final = 1 << 22
-"""Of an attribute with more different intervals, in parts, no width is told: each takes some bytes
-of the memory, for which a release in parts is too large.
+_MOST: Final = 1 << 24
+"""So many bytes the different intervals of a release in parts take at most, and ten times as many
+while those of its parts are put together: of the attribute that has most no width is told, as a page
+must not cost a release that is too large for the memory.
 """
+_OF_ROOM: Final = 16
+"""Intervals take no more than such a part of what a part of the table may take."""
 _IN_PARTS: Final = (
     "the release is in parts, and rows with the same quasi-identifiers may stand in several of them"
 )
@@ -60,7 +63,9 @@ class Look:
 class Gathered:
     """What the parts of a release show, from part to part."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int | None = None) -> None:
+        """``room``: so many bytes a part may take, where that is known."""
+        self._most = _MOST if room is None else min(_MOST, room // _OF_ROOM)
         self._form: Form | None = None
         self._sizes: list[Ints] = []
         self._hosts = 0
@@ -82,11 +87,24 @@ class Gathered:
             if attribute.name not in self._unmeasured:
                 pieces = self._intervals.setdefault(attribute.name, [])
                 pieces.append(intervals(form, attribute))
-                if sum(piece.height for piece in pieces) > _MOST:
-                    pieces[:] = [_together(pieces)]
-                if pieces[0].height > _MOST:
-                    del self._intervals[attribute.name]
-                    self._unmeasured.append(attribute.name)
+        self._leave_out_largest()
+
+    def _leave_out_largest(self) -> None:
+        """Until what is left takes as much as it may."""
+        if self._held(self._intervals) <= self._most:
+            return
+        for name, pieces in self._intervals.items():
+            if self._held([name]) <= 2 * self._most:  # else it is left out
+                pieces[:] = [_together(pieces)]
+        while self._held(self._intervals) > self._most:
+            largest = max(self._intervals, key=lambda name: self._held([name]))
+            del self._intervals[largest]
+            self._unmeasured.append(largest)
+
+    def _held(self, names: Iterable[str]) -> int:
+        """About so many bytes their intervals take."""
+        pieces = (piece for name in names for piece in self._intervals[name])
+        return sum(int(piece.estimated_size()) for piece in pieces)
 
     def look(self, manifest: Manifest) -> Look:
         """All of them; ``manifest``: that of the whole release."""

@@ -94,7 +94,7 @@ class DraftingInParts(OfParts):
         if isinstance(method, Settling) and method.settles:
             method = method.settled(divided.drawn(rng))
         merged, manifest, suppressed = Merged(f"release {self.number}: "), None, Counter[str]()
-        looks = self._looks()
+        looks = self._looks(divided.room)
         for at, microdata in told(enumerate(divided.parts(by, folder, self.key, rng)), divided):
             drafting = self.of(microdata=microdata)
             draft = draft_of_part(method, microdata, rng.of(f"part {at}"))
@@ -126,13 +126,13 @@ class DraftingInParts(OfParts):
             look=looks.look(manifest),
         )
 
-    def _looks(self) -> "Gathered | Unseen":
+    def _looks(self, room: int) -> "Gathered | Unseen":
         """What gathers looks at parts, which is loaded where a page is asked for alone."""
         if not self.page:
             return Unseen()
         from phalanx.report.looks import Gathered
 
-        return Gathered()
+        return Gathered(room)
 
 
 def told(
@@ -172,8 +172,10 @@ def draft_of_part(
     try:
         return drafted(method, microdata, memory or Memory(), rng)
     except MethodError as error:
+        whole = " (and to suppress rows takes the whole table in memory)"
         raise type(error)(
-            f"one of the parts in which the table is published has {microdata.rows:,} rows: {error}"
+            f"one of the parts in which the table is published has {microdata.rows:,} rows:"
+            f" {str(error).removesuffix('.')}{whole * ('not_eligible' in str(error))}."
         ) from None
 
 

@@ -16,6 +16,7 @@ from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
+from phalanx.data.sources.available_memory import memory_held
 from phalanx.data.waves import refuse_twice
 from phalanx.engines.choosing import Began, Engine, divide, fetch
 from phalanx.engines.fetched import FETCHED
@@ -403,11 +404,12 @@ class Series:
         made = self._is
         began = self._began() if made.method.needs_persons else None
         wanted = made.schema, made.method, made.engine, made.memory_limit, began
+        held = memory_held()  # and what is read from now on is let go of
         table = by_lines(table, made.schema)
         if isinstance(table, FETCHED):
             with writing(made.to):
-                table = fetch(table, *wanted, place=staging.above(made.to))
-        divided = divide(table, *wanted, spark_master=made.spark_master)
+                table = fetch(table, *wanted, place=staging.above(made.to), held=held)
+        divided = divide(table, *wanted, spark_master=made.spark_master, held=held)
         if divided is None:
             return read_table(table, made.schema)
         here = not isinstance(divided, OnSpark)
@@ -606,7 +608,7 @@ class Series:
         self, ledger: Ledger, room: staging.Folder, entry: ReleaseEntry, checked: Checked
     ) -> None:
         """Write a release and what it remembers into the ledger, and give its folder its name."""
-        room.recording = True
+        room.begin_recording()
         ledger.commit(
             self.name,
             entry,

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from phalanx import unfinished
 from phalanx.errors import ReleaseError
 from phalanx.ledger import ReleaseEntry
 from phalanx.randomness import Randomness
@@ -38,7 +39,7 @@ class Folder:
     path: Path
     _lock: int
     recording: bool = False
-    """From here on the ledger may know the folder, so that only :func:`recover` may remove it."""
+    """Whether the ledger may know the folder, so that only :func:`recover` may remove it."""
 
     @classmethod
     def new(cls, to: Path, series: str) -> "Folder":
@@ -53,8 +54,14 @@ class Folder:
                 lock = os.open(path, os.O_RDONLY)
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if path.exists():
+                    unfinished.tell(path)
                     return cls(path, lock)
                 os.close(lock)
+
+    def begin_recording(self) -> None:
+        """From here on the ledger may know it."""
+        unfinished.tell(None)
+        self.recording = True
 
     def hand_out(self, final: Path) -> None:
         """Give the folder its published name, durably."""
@@ -71,6 +78,7 @@ class Folder:
     ) -> None:
         if not self.recording:
             shutil.rmtree(self.path, ignore_errors=True)
+            unfinished.tell(None)
         os.close(self._lock)
 
 

@@ -89,7 +89,11 @@ class DraftingStaying(DraftingInParts):
             began=self.recalled.cuts,
             known={part: partial(self._known, method, part) for part in known},
         )
-        merged, manifest, looks = Merged(f"release {self.number}: "), None, self._looks()
+        merged, manifest, looks = (
+            Merged(f"release {self.number}: "),
+            None,
+            self._looks(divided.room),
+        )
         rows, values = Counter[str](), Counter[str]()
         with Repeated(divided.rows, divided.room, folder) as repeated:
             persons = 0

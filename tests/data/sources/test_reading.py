@@ -269,7 +269,7 @@ def test_more_than_the_memory_is_refused_before_reading(
     monkeypatch.setattr(reading, "memory_left", lambda: 100_000)
     for name in ("t.parquet", "t.arrow", "t.csv"):
         with pytest.raises(
-            MachineError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
+            MachineError, match=r"needs \d+(\.\d)? MB of memory or more, and \d+(\.\d)? MB are left"
         ) as refused:
             read_source(tmp_path / name)
         assert ("save it as CSV or Parquet" in str(refused.value)) == (name == "t.arrow")

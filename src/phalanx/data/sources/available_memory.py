@@ -37,6 +37,17 @@ def memory_held() -> int:
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else memory_taken()
 
 
+def in_words(size: int) -> str:
+    """So many bytes as people write them.
+
+    >>> in_words(2_300_000_000), in_words(331_000_000), in_words(1_250_000)
+    ('2.3 GB', '331 MB', '1.2 MB')
+    """
+    if size >= 2 * 10**9:
+        return f"{size / 1e9:.1f} GB"
+    return f"{size / 1e6:.0f} MB" if size >= 10**7 else f"{size / 1e6:.1f} MB"
+
+
 def _of_machine() -> int:
     for line in _text(_MACHINE).splitlines():
         if line.startswith("MemAvailable:"):

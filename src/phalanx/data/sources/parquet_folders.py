@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
@@ -82,8 +82,8 @@ def read_folder(path: Path) -> pl.DataFrame:
     needed, room = sum(map(bytes_needed, metas)), memory_left()
     if needed > room:
         raise MachineError(
-            f"the files of the folder {path.name!r} need {needed / 1e9:.1f} GB of memory or more,"
-            f" and {room / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
+            f"the files of the folder {path.name!r} need {in_words(needed)} of memory or more,"
+            f" and {in_words(room)} are left; read it on a larger machine, or in parts."
         )
     frames = [
         read_parquet(file).with_columns(cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String))

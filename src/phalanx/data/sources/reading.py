@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from phalanx.data.names import check_names
-from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.errors import MachineError, PhalanxError, SourceError, lack_behind
 
 PARQUET: Final = (".parquet", ".pq")
@@ -118,8 +118,8 @@ def check_size(path: Path, cells: int, size: int, needed: int = 0) -> None:
         )
     if (least := max(size, cells * _CELL, needed)) > (room := memory_left()):
         raise MachineError(
-            f"the file {path.name!r} needs {least / 1e9:.1f} GB of memory or more, and"
-            f" {room / 1e9:.1f} GB are left;"
+            f"the file {path.name!r} needs {in_words(least)} of memory or more, and"
+            f" {in_words(room)} are left;"
             + (
                 " read it on a larger machine, or in parts."
                 if path.suffix.lower() in IN_PARTS

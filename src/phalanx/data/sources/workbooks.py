@@ -12,6 +12,7 @@ from typing import Final
 import polars as pl
 
 from phalanx.data.names import check_names
+from phalanx.data.sources.available_memory import in_words
 from phalanx.data.sources.csv_files import inferred
 from phalanx.data.sources.reading import check_size, malformed, refusing
 from phalanx.errors import SourceError, require_extra
@@ -114,7 +115,7 @@ def _check_cells(path: Path) -> None:
         weight, size = path.stat().st_size, sum(part.file_size for part in parts)
         if size > _ALWAYS_UNPACKED and size > _MOST_UNPACKED * weight:
             raise SourceError(
-                f"the file {path.name!r} unpacks to {size / 1e9:.1f} GB from {weight} bytes, more"
+                f"the file {path.name!r} unpacks to {in_words(size)} from {weight} bytes, more"
                 " than a workbook of this size holds; it is damaged or hostile, so get it anew."
             )
         check_size(path, 0, size)
