@@ -10,7 +10,7 @@ from typing import Final
 
 _ROOM: Final = 1 << 14
 _shared: list[mmap.mmap] = []
-"""Memory that both processes see; none where nobody waits."""
+"""Memory that both processes see; none where no process waits."""
 
 
 def share() -> None:

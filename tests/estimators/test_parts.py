@@ -157,7 +157,7 @@ def test_an_answer_that_no_memory_holds_is_refused(
     """What a question asks of has more ends than there is memory for; another one is answered."""
     asked = px.Release.read(released("generalized"))
     view = reading.view_to_ask(asked)
-    ends = view.places(["zip"])
+    ends = view.points(["zip"])
     monkeypatch.setattr(reading, "memory_left", lambda: 128 * ends)
     assert asked.estimate("count(*) where zip < 300").figures[0].estimate > 0
     for query in ("count(*) where zip < 3 and age < 3", "avg(zip)"):

@@ -27,15 +27,19 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 200_000
 """So many rows tell where regions are cut."""
+_SAMPLED_VALUES: Final = 2_000_000
+"""And so many of their values, as all are held at once; but no fewer rows than a tenth."""
 
 
-def sampled_share(rows: int) -> Fraction:
-    """The probability with which each of so many rows is in the sample that tells where to cut.
+def sampled_share(rows: int, columns: int = 1) -> Fraction:
+    """The probability with which each of so many rows, of so many quasi-identifiers, is in the sample
+    that tells where to cut.
 
-    >>> sampled_share(1_000_000), sampled_share(10)
-    (Fraction(1, 5), Fraction(1, 1))
+    >>> sampled_share(1_000_000), sampled_share(10), sampled_share(1_000_000, 50)
+    (Fraction(1, 5), Fraction(1, 1), Fraction(1, 25))
     """
-    return min(Fraction(1), Fraction(_SAMPLE, max(1, rows)))
+    most = min(_SAMPLE, max(_SAMPLE // 10, _SAMPLED_VALUES // max(1, columns)))
+    return min(Fraction(1), Fraction(most, max(1, rows)))
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ class Divided:
 
     def look(self) -> Look:
         """A look at its quasi-identifiers, which has seen none yet."""
-        return Look(self.schema, sampled_share(self.rows))
+        return Look(self.schema, sampled_share(self.rows, len(self.schema.quasi)))
 
     def most_beside(self, held: int) -> int:
         """So many rows are wanted in a part, where so many bytes are held of the quasi-identifiers of

@@ -126,7 +126,7 @@ def _check_answer(release: Release, view: View, asked: Query) -> None:
     """MachineError where what is asked of has more different ends than the memory holds."""
     names = {*asked.by, *(test.attribute for test in comparisons(asked.where))}
     summed = {asked.of} if asked.of is not None else set()
-    ends = view.places(names - summed) + 4 * view.places(summed)
+    ends = view.points(names - summed) + 4 * view.places(summed)
     check_room(release, ends, f"an answer about {', '.join(sorted(names | summed))}")
 
 

@@ -31,6 +31,8 @@ from phalanx.progress import Progress, silent
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 
+_OF_A_ROW, _OF_A_VALUE = 64, 32
+"""About so many bytes a row of a piece takes while it is drawn, and each of its values."""
 _AT_ONCE: Final = 1 << 20
 """About so many rows are drawn at a time, so that a table may be larger than the memory."""
 _TRIES: Final = 30
@@ -80,7 +82,9 @@ def drawing(
     if seed is not None:
         whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
-    check_room(release, view.places(a.name for a in view.attributes), "a drawn table")
+    piece = min(view.persons, _AT_ONCE) * (_OF_A_ROW + _OF_A_VALUE * len(view.attributes))
+    ends = view.points(a.name for a in view.attributes)
+    check_room(release, ends, "a drawn table", piece)
     regions = {a.name: view.regions(a.name, All(tuple(rules))) for a in view.attributes}
     bounds = Bounds(view, regions)
     return (_pieces(view, bounds, rules, rng.stream(f"draw {i}")) for i in range(times))

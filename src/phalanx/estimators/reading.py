@@ -39,11 +39,11 @@ added up.
 """
 
 
-def check_room(release: Release, ends: int, what: str) -> None:
+def check_room(release: Release, ends: int, what: str, beside: int = 0) -> None:
     """MachineError where the memory does not hold what is worked out of so many ends of a release in
-    parts, and for what.
+    parts, with so many bytes ``beside``, and for what.
     """
-    needed = _OF_ENDS * ends
+    needed = _OF_ENDS * ends + beside
     if release.manifest.parts and needed > (room := memory_left()):
         raise MachineError(
             f"{what} of {release.path} takes {in_words(needed)} of memory, and"
@@ -102,7 +102,7 @@ def _of_parts(release: Release, reader: Callable[[Release], View], progress: Pro
     # each part stands there twice while they are put together
     _, together = _sizes(views)
     asking = _OF_ENTRIES * sum(part.entries for part in views)
-    asking += _OF_ENDS * max(view.places([a.name]) for a in view.attributes)
+    asking += _OF_ENDS * max(view.points([a.name]) for a in view.attributes)
     return view if together + asking > memory_left() else _together(release, view)
 
 

@@ -181,6 +181,14 @@ class View:
         """
         return sum(len(f.ends[name].low) for name in names for f in self.facets_with(name))
 
+    def points(self, names: Iterable[str]) -> int:
+        """How many points of some attributes these are at most: an interval has two."""
+        return sum(
+            len(f.ends[name].low) * (1 if f.ends[name].exact else 2)
+            for name in names
+            for f in self.facets_with(name)
+        )
+
     @property
     def size(self) -> int:
         """About so many bytes it takes."""

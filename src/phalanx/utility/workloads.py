@@ -27,17 +27,15 @@ class Rows:
         """The different values of each column, in their order."""
         self.codes = {c.name: self._coded(c) for c in table}
         """Which of them each row has, shape (n,), one more than there are for none."""
-        self.listed = {name: values.to_list() for name, values in self.values.items()}
-        """The different values as Python has them."""
-        self._code_of = {
-            name: dict(zip(v, range(len(v)), strict=True)) for name, v in self.listed.items()
-        }
         self._fulfilled: dict[Comparison, Bools] = {}
 
     def _coded(self, column: pl.Series) -> Ints:
         values = self.values[column.name]
         if column.dtype == pl.String:
             return places_among(column, values)
+        if column.dtype.is_numeric() or column.dtype.is_temporal():  # a join takes far more memory
+            at = values.to_physical().search_sorted(column.to_physical().fill_null(0))
+            return at.cast(pl.Int64).set(column.is_null(), len(values)).to_numpy()
         lookup = pl.DataFrame({"value": values, "code": np.arange(len(values))})
         rows = pl.DataFrame({"value": column})
         codes = rows.join(lookup, on="value", how="left", maintain_order="left")["code"]
@@ -54,10 +52,10 @@ class Rows:
     def _of_value(self, test: Comparison) -> Bools:
         """Which of an attribute's values fulfil a test, and at the end that none does."""
         if test not in self._fulfilled:
-            values, code_of = self.values[test.attribute], self._code_of[test.attribute]
+            values = self.values[test.attribute]
             fulfil = np.zeros(len(values) + 1, dtype=np.bool_)
             if test.kind == "in":
-                fulfil[[code_of[value] for value in test.values if value in code_of]] = True
+                fulfil[:-1] = values.is_in(pl.Series(test.values, dtype=values.dtype)).to_numpy()
             elif test.kind == "below":
                 fulfil[:-1] = (values >= test.values[0]).to_numpy()
             else:
@@ -94,12 +92,12 @@ def _tests(rows: Rows, name: str, stream: Stream) -> list[Comparison]:
     if (values.dtype.is_numeric() or values.dtype.is_temporal()) and len(values) > 8:
         present = rows.codes[name][rows.codes[name] < len(values)]
         two = present[stream.integers(len(present), 2)]
-        low, high = (rows.listed[name][code] for code in sorted(two.tolist()))
+        low, high = values.gather(np.sort(two)).to_list()
         return [Comparison(name, "below", (low,), negated=True), Comparison(name, "upto", (high,))]
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
     ]
-    return [Comparison(name, "in", tuple(rows.listed[name][code] for code in chosen.tolist()))]
+    return [Comparison(name, "in", tuple(values.gather(chosen).to_list()))]
 
 
 def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float]) -> Any:
