@@ -81,6 +81,14 @@ def test_what_is_left_out_is_solved_for(ask) -> None:
             assert found["k_theorem"] is found["k_tight"] is None
 
 
+def test_each_k_stands_beside_its_beta(ask) -> None:
+    """Where both are chosen for a cell, by either accounting: the pair keeps what was asked."""
+    found = ask("--epsilon", 1, "--delta", "1e-6", "--cell", 100, "--accounting", "tight")
+    assert (found["k"], found["beta"]) == (found["k_tight"], found["beta_tight"])
+    k, beta = found["k_theorem"], found["beta_theorem"]
+    assert solve(epsilon=1, k=k, beta=beta, accounting="theorem").to_json()["delta"] <= 1e-6
+
+
 def test_tight_accounting_takes_a_smaller_k(ask) -> None:
     """With --accounting tight the answer is the other column's; both stand in either."""
     theorem, tight = (

@@ -40,7 +40,7 @@ def in_batches(frame, size):
 @pytest.mark.parametrize("distinct", [1, 100, 268, 270, 272, ROWS])
 @pytest.mark.parametrize("kind", ["integer", "text", "category", "missing"])
 def test_some_rows_at_a_time_say_the_same(tmp_path, kind, distinct, size):
-    """A value that comes again is counted wherever it does; a missing one is a value."""
+    """A value that comes again is counted wherever it does; missing ones say nothing."""
     values = np.random.default_rng(distinct).permutation(np.arange(ROWS) % distinct)
     column = pl.Series("x", values)
     column = {
@@ -52,8 +52,18 @@ def test_some_rows_at_a_time_say_the_same(tmp_path, kind, distinct, size):
     each, _ = in_batches(column.to_frame(), size)
     ours = said(check_whole, ["x"], each, ROWS, 1000, tmp_path)
     assert ours == said(check_identifying, column, SCHEMA)
-    assert (ours is not None) is (distinct > 0.9 * ROWS)
+    assert (ours is not None) is (column.drop_nulls().n_unique() > 0.9 * column.count())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [7, ROWS])
+def test_missing_values_hide_no_identifier(tmp_path, size):
+    """Telephone numbers of half of the persons are telephone numbers."""
+    column = pl.Series("x", [i if i % 2 else None for i in range(ROWS)])
+    each, _ = in_batches(column.to_frame(), size)
+    ours = said(check_whole, ["x"], each, ROWS, 1000, tmp_path)
+    assert ours == said(check_identifying, column, SCHEMA)
+    assert ours is not None and f"{ROWS // 2} distinct values in {ROWS // 2} rows" in ours
 
 
 def test_no_more_is_read_once_it_is_known(tmp_path):

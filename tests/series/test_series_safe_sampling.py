@@ -6,6 +6,7 @@ a broken method publishes nothing.
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,18 @@ def test_without_a_budget_a_series_has_that_of_one_release(tmp_path: Path) -> No
     with pytest.raises(MethodError, match="no more than one release"):
         series_in(tmp_path).publish(table(200))
     assert series_in(tmp_path, budget={"epsilon": 2, "delta": 2e-6}).publish(table(200)).number == 2
+
+
+def test_a_budget_is_not_raised(tmp_path: Path) -> None:
+    """It is what all who were published were promised; a lower one promises more."""
+    budget = {"epsilon": 2, "delta": 2e-6}
+    series_in(tmp_path, budget=budget).publish(table(200))
+    with pytest.raises(MethodError, match=r"budget was epsilon 2, .* nothing that was promised"):
+        series_in(tmp_path, budget={"epsilon": 3, "delta": 2e-6}).publish(table(200))
+    lower = {"epsilon": Fraction(199, 100), "delta": 2e-6}
+    assert series_in(tmp_path, budget=lower).publish(table(200)).number == 2
+    with pytest.raises(MethodError, match="stop here, as a series keeps its budget"):
+        [series_in(tmp_path, budget=lower).publish(table(200)) for _ in range(9)]
 
 
 def test_one_sample_answers_once(tmp_path: Path) -> None:

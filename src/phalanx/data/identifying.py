@@ -25,16 +25,19 @@ def check_identifying(values: pl.Series, schema: Schema, domain: Domain | None =
     is_set = domain is not None and domain.type == "set"
     if is_set or not _judged(values, schema):
         return
+    filled, missing = len(values) - values.null_count(), values.null_count() > 0
     # Without a hierarchy the domain is just the distinct values, counted already.
     distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
-    refuse(values.name, distinct, len(values))
+    refuse(values.name, distinct - missing, filled)
 
 
-def refuse(name: str, distinct: int, rows: int) -> None:
-    """SchemaError where a column with so many distinct values in so many rows names people."""
-    if rows >= ROWS and distinct > UNIQUENESS * rows:
+def refuse(name: str, distinct: int, filled: int) -> None:
+    """SchemaError where a column with so many distinct ones among so many values names people;
+    missing ones say nothing.
+    """
+    if filled >= ROWS and distinct > UNIQUENESS * filled:
         raise SchemaError(
-            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows);"
+            f"column {name!r} looks like an identifier ({distinct} distinct values in {filled} rows);"
             " declare it as one, drop it, or declare its type or hierarchy."
         )
 
@@ -58,20 +61,21 @@ def check_whole(
     again among rows that are read together, no more is read; else hashes of a column wait on the
     disk, in ``place``, and may take ``room`` bytes together.
     """
-    waiting = dict.fromkeys(names, 0)
+    again, filled = dict.fromkeys(names, 0), dict.fromkeys(names, rows)
     for batch in each(names) if rows >= ROWS else ():
-        for name in waiting:
-            waiting[name] += batch.height - batch[name].n_unique()
-        waiting = {
-            name: again for name, again in waiting.items() if rows - again > UNIQUENESS * rows
-        }
-        if not waiting:
+        for name in [*again]:
+            values = batch[name].drop_nulls()
+            again[name] += len(values) - values.n_unique()
+            filled[name] -= batch.height - len(values)
+            if filled[name] - again[name] <= UNIQUENESS * filled[name]:
+                del again[name]
+        if not again:
             return
-    for name in waiting:
+    for name in again:
         with Repeated(rows, room, place) as repeated:
             for batch in each([name]):
-                repeated.see_values(batch[name])
-            refuse(name, rows - repeated.twice(), rows)
+                repeated.see_values(batch[name].drop_nulls())
+            refuse(name, filled[name] - repeated.twice(), filled[name])
 
 
 def _judged(values: pl.Series, schema: Schema) -> bool:

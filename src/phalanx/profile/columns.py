@@ -13,12 +13,21 @@ from phalanx.data.column import infer_type
 from phalanx.data.not_applicable import is_listed
 from phalanx.data.schema import Type
 from phalanx.errors import SourceError
-from phalanx.profile.dictionary import AMONG_NUMBERS, CODES, NOT_APPLICABLE
+from phalanx.profile.dictionary import (
+    AMONG_NUMBERS,
+    CODES,
+    ENDINGS,
+    MODIFIERS,
+    NOT_APPLICABLE,
+    QUASI,
+)
 from phalanx.profile.scales import scale_of
 
 NEAR_UNIQUE: Final = 0.9
 UNIQUE_ROWS: Final = 50
-"""Below this many rows uniqueness says nothing (as when the table is encoded)."""
+"""Below this many values uniqueness says nothing (as when the table is encoded)."""
+_FEW_ROWS: Final = 10
+"""But that so many texts are all different, as names are."""
 
 _MOST_CODES: Final = 5
 """So many different codes at most stand among numbers."""
@@ -105,11 +114,28 @@ class ColumnProfile:
 
 
 def words(name: str) -> set[str]:
-    """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr, and
-    DHS's ``v012`` says age.
+    """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr,
+    ``Hauptdiagnose`` says diagnose, too, and DHS's ``v012`` says age.
     """
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", CODES.get(name.lower(), name))
+    found = _plain_words(name)
+    ends = (end for end in ENDINGS for word in found if word.endswith(end))
+    return found | set(ends)
+
+
+def _plain_words(name: str) -> set[str]:
+    """The same without the last part of a German compound: ``HIVStatus`` says hiv and status."""
+    apart = re.sub(
+        r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})", " ", CODES.get(name.lower(), name)
+    )
     return {word for word in re.split(r"[\W\d_]+", apart.lower()) if word}
+
+
+def is_known(name: str) -> bool:
+    """Whether a column is called after what others are known to know, and after nothing else:
+    ``sex`` and ``sex_at_birth``, but not ``sex_offender``.
+    """
+    found = _plain_words(name)
+    return bool(found & QUASI) and found <= QUASI | MODIFIERS
 
 
 def counted(
@@ -151,6 +177,7 @@ def counted(
         perhaps = counts.filter(plain.is_in(words_for_none))
     distinct = counts.height - (missing > 0)
     discrete = values.dtype.is_integer() or values.dtype == pl.String
+    whole = values.dtype.is_float() and bool((counts["value"].drop_nulls() % 1 == 0).all())
     return ColumnProfile(
         name=name,
         type=kind,
@@ -158,7 +185,7 @@ def counted(
         distinct=distinct,
         missing=missing,
         most_frequent=int(counts["count"].max() or 0),  # type: ignore[arg-type]
-        near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
+        near_unique=(discrete or whole) and _is_near_unique(values, distinct, rows - missing),
         prefix=_prefix(counts["value"], name) if discrete else (),
         scale=scale_of(counts["value"]),
         coded=coded,
@@ -166,6 +193,12 @@ def counted(
         not_applicable=tuple(aside["value"].to_list()),
         perhaps_not_applicable=tuple(sorted(perhaps["value"].to_list())),
     )
+
+
+def _is_near_unique(values: pl.Series, distinct: int, filled: int) -> bool:
+    """Whether hardly any of so many values that are there comes again; of few texts, none."""
+    few = values.dtype == pl.String and filled >= _FEW_ROWS and distinct == filled
+    return few or (filled >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * filled)
 
 
 def _of_sets(values: pl.Series) -> ColumnProfile | None:

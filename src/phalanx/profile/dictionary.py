@@ -20,12 +20,32 @@ PERSON: Final = _words("""
     customer client student pupil worker donor beneficiary enrollee id
 """)
 """Who a row is about."""
-NUMBER: Final = _words("id ids nbr nr no num number key uuid guid identifier code")
+NUMBER: Final = _words("id ids nbr nr no num number nummer key uuid guid identifier code")
+NUMBERED: Final = _words("id ids nbr nr nummer uuid guid identifier")
+"""Of these, what says that something has a number of its own."""
 DIRECT: Final = _words("""
-    name names surname firstname lastname forename email mail phone telephone mobile fax address
-    street iban url ip account username nachname vorname telefon anschrift adresse straße
+    name names surname firstname lastname forename email emails mail mails emailaddr phone phones
+    telephone mobile cellphone fax address addresses addr street iban bic swift url ip ipaddr
+    account username user login handle twitter facebook instagram passwort password initials initialen
+    plate licenseplate license licence passport driver
+    contact contacts kontakt kontakte kontaktperson kontaktpersonen
+    lat lng lon latitude longitude coordinate coordinates coords gps geo geocode koordinaten
+    telefon tel telefonnr handy handynr rufnummer mobilnummer anschrift adresse strasse straße str
+    hausnummer hausnr konto kontonr kundenkonto kennzeichen ausweis ausweisnr reisepass
+    steuernr steuerid sozialversicherungsnummer svnr versicherungsnr policennr
 """)
-"""What names people by itself."""
+"""What names or reaches people by itself."""
+OF_PERSONS: Final = _words("""
+    kunde kunden kundin mitarbeiter mitarbeiterin angestellter policyholder versicherungsnehmer
+    versicherter claimant defendant plaintiff victim witness suspect offender owner tenant holder
+    parent mother father spouse partner wife husband child sibling guardian kin relative carer
+    nom prenom vname nname teilnehmer teilnehmerin schueler schüler schülerin student studentin
+    bewohner bewohnerin inhaber steuerpflichtiger antragsteller antragstellerin mitglied opfer täter
+    taeter tatverdächtiger tatverdaechtiger beschuldigter zeuge geschädigter angehöriger angehoeriger
+    mutter vater ehepartner ehegatte ehefrau ehemann betreuer betreuungsperson vormund
+    notfallkontakt
+""")
+"""Who is there beside, or under another word: of many different texts, their names."""
 OF_A_PERSON: Final = _words("""
     surname surnames firstname lastname forename forenames givenname familyname maidenname fullname
     nachname familienname vorname vornamen rufname geburtsname
@@ -57,28 +77,55 @@ HOUSEHOLD: Final = LIVING_TOGETHER | _words("cluster psu")
 """With what a survey draws together, such as a street."""
 FREE: Final = _words("note notes comment comments remark remarks text description narrative memo")
 """What holds free text."""
+MODIFIERS: Final = _words("""
+    type status native yrs years year months month date day p code num number nr group grp band range
+    class category cat level attained highest detailed recode recoded coded of at in on the and or to
+    current home work place last own primary main total person patient respondent child mother father
+    parent head household hh disposition source principal r rc
+    datum jahr monat tag art gruppe klasse stufe stand
+""")
+"""What stands beside the word for what others know, and changes nothing."""
+ENDINGS: Final = _words("""
+    name nummer adresse strasse straße telefon diagnose diagnosen erkrankung krankheit einkommen
+    einkünfte gehalt lohn straftat delikt medikament therapie
+""")
+"""The last parts of German words that say what the whole is."""
 AGE: Final = _words("age agep ages alter")
 SENSITIVE: Final = (
     _words("""
         diagnosis diagnoses diag disease diseases illness condition conditions disorder disorders
-        icd symptom symptoms cancer hiv reaction reactions diagnose diagnosen krankheit
+        icd symptom symptoms cancer hiv reaction reactions diagnose diagnosen krankheit erkrankung
+        dx befund krankheitsbild maladie depression psych suicide suizid abortion addiction sucht
+        suchtmittel injury injuries verletzung verletzungen schwerbehinderung behinderung förderbedarf
+    """),
+    _words("""
+        offence offences offense offenses crime crimes conviction convictions delikt delikte straftat
+        straftaten vorstrafe vorstrafen abuse missbrauch disciplinary orientation sexuality
+        partei party
     """),
     _words("""
         treatment treatments drug drugs medication medications medicine medicines prescription
-        prescriptions procedure procedures therapy therapies behandlung medikament
+        prescriptions procedure procedures therapy therapies behandlung medikament therapie
     """),
     _words("""
         income salary wage wages earnings pay debt inc balance einkommen gehalt lohn schulden
-        guthaben pincp pernp wagp hincp
+        guthaben pincp pernp wagp hincp einkünfte bruttogehalt nettogehalt schuldenstand schufa
+        credit
     """),
     _words("outcome outcomes recovered recovd died deceased disability disabled verlauf"),
     _words("occupation job profession occ occp"),
+    _words("grade grades gpa note noten zensur abschlussnote"),
     _words("educ education schooling degree"),
 )
 """What people would not want to be linked with, the most telling words first."""
 HANDLING: Final = _words("""
     by source origin channel provider payer sponsor office clerk user author editor interviewer
     operator sender supplier vendor batch lot version file form split fold
+    doctor doctors dr physician attending surgeon nurse therapist clinician gp practice provider
+    teacher judge officer agent broker advisor employer school hospital clinic station ward department
+    reporter witness reviewer
+    arzt ärztin aerztin hausarzt pfleger pflegerin lehrer lehrerin richter richterin beamter berater
+    arbeitgeber schule krankenhaus klinik praxis abteilung
     von durch quelle herkunft bearbeiter sachbearbeiter kostenträger melder charge fassung
 """)
 """Who or what handled a row, which is a secret of no person in it."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
-from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
+from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, is_known, words
 from phalanx.profile.dictionary import (
     BESIDE_NAME,
     CODES,
@@ -23,10 +23,12 @@ from phalanx.profile.dictionary import (
     HOUSEHOLD,
     LIVING_TOGETHER,
     NUMBER,
+    NUMBERED,
     OF_A_PERSON,
     OF_A_SAMPLE,
     OF_A_SURVEY,
     OF_HOUSEHOLDS,
+    OF_PERSONS,
     PERSON,
     QUASI,
     SENSITIVE,
@@ -35,6 +37,7 @@ from phalanx.profile.dictionary import (
     WEIGHT,
 )
 from phalanx.profile.households import cover
+from phalanx.profile.looks import are_names, is_of_persons
 from phalanx.profile.proposal import propose_plan
 
 __all__ = ["ColumnProfile", "profile", "propose_plan"]
@@ -115,7 +118,7 @@ def profile(
         )
     seen = [counted(column, not_applicable) for column in frame.get_columns()]
     counters = {c.name for c in frame.get_columns() if _counts_rows(c)}
-    identifier = _identifier(seen, counters)
+    identifier = _identifier(seen, counters, frame)
     roles = [
         (
             replace(c, role="identifier", reason=identifier[1])
@@ -130,8 +133,7 @@ def profile(
     ]
     roles = _weighing([_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
     roles = [
-        replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & QUASI else c
-        for c in roles
+        replace(c, reason=_KNOWN) if c.role == "quasi" and is_known(c.name) else c for c in roles
     ]
     sensitive = _sensitive(roles)
     roles = [
@@ -233,10 +235,17 @@ def _counts_rows(values: pl.Series) -> bool:
     return bool(even and (steps == steps[0]).all())
 
 
-def _identifier(columns: list[ColumnProfile], counters: set[str]) -> tuple[str, str] | None:
+def _identifier(
+    columns: list[ColumnProfile], counters: set[str], frame: pl.DataFrame
+) -> tuple[str, str] | None:
     """The column that says who a row is about: by a person's name for it, by a number's, by
-    uniqueness alone. Of ``counters`` the name must say so: they say where a row stands.
+    uniqueness alone. Of ``counters`` the name must say so: they say where a row stands. Two persons
+    may have one name, so that names of people are none.
     """
+
+    def named(column: ColumnProfile) -> bool:
+        return is_of_persons(frame[column.name]) or are_names(frame[column.name])
+
     possible = [
         c
         for c in columns
@@ -244,6 +253,7 @@ def _identifier(columns: list[ColumnProfile], counters: set[str]) -> tuple[str, 
         and not c.missing
         and c.type not in ("date", "set")
         and c.distinct > _SEVERAL_PER_ROW * c.rows
+        and not (c.type == "categorical" and named(c))
     ]
     of_persons = [
         c for c in possible if words(c.name) <= PERSON | NUMBER and words(c.name) & PERSON
@@ -308,7 +318,8 @@ def _weighing(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnP
         ),
         None,
     )
-    return [replace(c, role="weight") if c.name == weight else c for c in columns]
+    why = "a survey weight, which says how many persons of a population a row stands for"
+    return [replace(c, role="weight", reason=why) if c.name == weight else c for c in columns]
 
 
 def _over_waves(
@@ -363,25 +374,33 @@ def _compared(
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Without what is sensitive by its name; and where enough attributes are known to be known,
-    without what nothing is known of: each attribute more widens all others' intervals. An attribute
-    that would be left alone is one that others may know.
+    """Without what is sensitive by its name, and what is of many words of which nothing is known, as
+    they may name people; where enough attributes are known to be known, without all of which nothing
+    is, as each attribute more widens all others' intervals. An attribute that would be left alone is
+    one that others may know.
     """
     enough = sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) >= _ENOUGH
     left = [
         (
             replace(c, role="drop", reason=_unknown(c))
-            if c.role == "quasi" and c.reason != _KNOWN and (enough or _says_sensitive(c))
+            if c.role == "quasi"
+            and c.reason != _KNOWN
+            and (enough or _says_sensitive(c) or _has_many_words(c))
             else c
         )
         for c in columns
     ]
     if any(c.role == "quasi" for c in left):
         return left
-    of_one = [c.name for c in columns if c.role == "quasi"]
+    quasi = sorted((c for c in columns if c.role == "quasi"), key=lambda c: c.distinct)
+    of_one = [c.name for c in quasi]
     of_one += [c.name for c in columns if c.role == "sensitive" and c.type != "set"]
     alone = of_one[0] if of_one else None
     return [replace(c, role="quasi", reason=_ALONE) if c.name == alone else c for c in left]
+
+
+def _has_many_words(column: ColumnProfile) -> bool:
+    return column.type == "categorical" and column.distinct > _FEW_NAMES
 
 
 def _says_sensitive(column: ColumnProfile) -> bool:
@@ -424,15 +443,26 @@ def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
         ),
         "its name says that it names people": (
             _names_a_person(name)
-            or (name & DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS))
+            or (
+                name & (DIRECT if values.dtype != pl.String else DIRECT | OF_PERSONS)
+                and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
+            )
+            or is_of_persons(values)
+            or (are_names(values) and not name & (QUASI | HANDLING | frozenset().union(*SENSITIVE)))
         ),
         "it looks like free text": (
             values.dtype == pl.String
             and column.type != "set"
-            and (name & FREE or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH))
+            and (
+                (name & FREE and column.distinct > _FEW_NAMES)
+                or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH)
+            )
+        ),
+        "its name says that it numbers something": (
+            name & NUMBERED and not is_known(column.name) and column.distinct > _FEW_NAMES
         ),
         "it is missing in most rows": 2 * column.missing > column.rows,
-        _OWN: column.near_unique and not name & QUASI,
+        _OWN: column.near_unique and not is_known(column.name),
     }
     return next((why for why, holds in reasons.items() if holds), None)
 
@@ -461,6 +491,14 @@ def _of_handling(name: set[str]) -> bool:
     )
 
 
+def _preference(column: ColumnProfile) -> tuple[int, int, int]:
+    """The least is the best of those whose names say that they are sensitive: of a diagnosis and its
+    year the diagnosis; then what allows more to hide a value, and what has fewer.
+    """
+    name = words(column.name)
+    return len(name & WAVE), -min(column.largest_m, _ENOUGH_M), column.distinct
+
+
 def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     """By name, the most telling word first; else a set of values; else the attribute of most
     values, within a bound, that is not what others know.
@@ -475,11 +513,18 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     ]
     eligible = several + [c for c in eligible if c not in several]
     for hints in SENSITIVE:
-        if named := [c for c in eligible if words(c.name) & hints and not words(c.name) & SHARE]:
+        if named := [
+            c
+            for c in eligible
+            if words(c.name) & hints
+            and not words(c.name) & SHARE
+            and not (c.type != "set" and _of_handling(words(c.name)))
+        ]:
             return (
-                max(named, key=lambda c: (min(c.largest_m, _ENOUGH_M), -c.distinct)).name,
+                min(named, key=_preference).name,
                 "its name says that people would not want to be linked with it",
             )
+    several = [c for c in several if not words(c.name) & (DIRECT | OF_PERSONS | HANDLING)]
     if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
         return (
             max(guessed, key=lambda c: c.distinct).name,
@@ -491,7 +536,7 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     others = [
         c
         for c in guessed
-        if not words(c.name) & (QUASI | DIRECT)
+        if not words(c.name) & (QUASI | DIRECT | OF_PERSONS | PERSON)
         and not _of_handling(words(c.name))
         and c.type == "categorical"
         and 3 <= c.distinct <= _SENSITIVE_VALUES

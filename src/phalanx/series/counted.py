@@ -21,7 +21,13 @@ from phalanx.methods.base import Budgeted, Counting, Draft, Method
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, opened, write_folder, write_manifest
-from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
+from phalanx.series.drafting import (
+    Checked,
+    Drafting,
+    check_attributes,
+    check_strength,
+    refuse_broken,
+)
 from phalanx.series.in_parts import DraftingInParts, division, grown
 
 _BYTES_PER_VALUE: Final = 70
@@ -52,6 +58,7 @@ class DraftingByCounts(DraftingInParts):
         )
         draft = next(drafts)
         check_attributes(self.earlier, draft.form.attributes)
+        check_strength(self.earlier, draft.guarantees)
         release = self._written(folder, chain([draft], drafts), drafting, rng)
         evidence = Evidence(state=drafting.state(draft))
         verdicts = verify(

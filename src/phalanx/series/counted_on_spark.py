@@ -35,7 +35,13 @@ from phalanx.release.forms.recoded import Recoded, cuts
 from phalanx.release.manifest import Manifest
 from phalanx.release.part import Part
 from phalanx.series.counted import rows_at_once
-from phalanx.series.drafting import Checked, Drafting, check_attributes, refuse_broken
+from phalanx.series.drafting import (
+    Checked,
+    Drafting,
+    check_attributes,
+    check_strength,
+    refuse_broken,
+)
 from phalanx.series.on_spark import (
     DraftingOnSpark,
     drafts_in,
@@ -107,6 +113,7 @@ class CountingOnSpark(DraftingOnSpark):
             images, times = laid.read(0)
             draft = method.drafted(images[:0], times[:0], schema, mark)
             check_attributes(self.earlier, draft.form.attributes)
+            check_strength(self.earlier, draft.guarantees)
             progress("write", 0, None)
             write = partial(write_piece, self.of, laid, drafts, rng.shared())
             release = _written(running, folder, drafts, running.each(write, range(pieces), "write"))

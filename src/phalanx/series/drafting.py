@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, MethodError, SchemaError
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import Guarantee, Verdict
+from phalanx.guarantees.strength import weakened
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
 from phalanx.methods import households, not_applicable
@@ -112,6 +113,7 @@ class Drafting:
             rng = self.randomness(attempt)
             draft = drafted(method, self.microdata, self.memory, rng)
             check_attributes(self.earlier, draft.form.attributes)
+            check_strength(self.earlier, draft.guarantees)
             if not attempt:  # of what is refused nothing else is said
                 self._warn_of_strangers()
             with room() as folder:
@@ -290,6 +292,20 @@ def check_attributes(earlier: Sequence[Release], attributes: Sequence[PublishedA
         raise SchemaError(
             f"{other} release {before.number}, and a series keeps what it publishes; put it back, or"
             " give the plan another series name."
+        )
+
+
+def check_strength(earlier: Sequence[Release], guarantees: Sequence[Guarantee] | None) -> None:
+    """MethodError where a draft says by itself what it promises, and that is less than the release
+    before it does, as where a budget was raised.
+    """
+    if not earlier or not guarantees:
+        return
+    promised = [guarantee.parameters() for guarantee in guarantees]
+    if less := next(weakened(promised, earlier[-1].manifest.guarantees), None):
+        raise MethodError(
+            f"{less}; put it back in the plan, or stop here, as nothing that was promised is taken"
+            " back."
         )
 
 

@@ -49,7 +49,10 @@ def answer(
                     else promise.to_json()
                 ),
                 **{
-                    f"k_{way}": both[way].k if way in both and asked["k"] is None else None
+                    f"{name}_{way}": (
+                        both[way].to_json()[name] if way in both and asked[name] is None else None
+                    )
+                    for name in ("k", "beta")
                     for way in ("theorem", "tight")
                 },
                 "published": _published(promise, cell) if promise and cell else None,

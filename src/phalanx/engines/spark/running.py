@@ -391,15 +391,18 @@ def _rows(frame: "DataFrame", names: Sequence[str]) -> int:
     """
     from pyspark.sql import functions as f
 
-    estimates = [f.approx_count_distinct(_column(name), _SPREAD) for name in names]
+    estimates = [
+        each
+        for name in names
+        for each in (f.count(_column(name)), f.approx_count_distinct(_column(name), _SPREAD))
+    ]
     rows, *about = frame.agg(f.count(f.lit(1)), *estimates).collect()[0]
     if not rows:
         raise SourceError("the table has no rows; give one that has some.")
-    for name, many in zip(names, about, strict=True):
-        if many > (1 - _DOUBT * _SPREAD) * UNIQUENESS * rows:
-            counted = f.count_distinct(_column(name)), f.count(_column(name))
-            distinct, present = frame.agg(*counted).collect()[0]
-            refuse(name, distinct + (present < rows), rows)
+    for name, filled, many in zip(names, about[::2], about[1::2], strict=True):
+        if many > (1 - _DOUBT * _SPREAD) * UNIQUENESS * filled:
+            (distinct,) = frame.agg(f.count_distinct(_column(name))).collect()[0]
+            refuse(name, distinct, filled)
     return int(rows)
 
 

@@ -590,7 +590,7 @@ class SafeSampling:
         raise MethodError(
             f"release {releases} and those before it would cost epsilon"
             f" {at_most(cost['epsilon'])} at delta {at_most(cost['delta'])}, and the plan allows"
-            f" {allowed}; stop here, or raise [method] budget."
+            f" {allowed}; stop here{', as a series keeps its budget' * bool(self.budget)}."
         )
 
     def cost(self, releases: int) -> dict[str, float]:
