@@ -10,7 +10,7 @@ from phalanx.data.sources.batches import Batches
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import read_source
 from phalanx.engines import choosing
-from phalanx.engines.choosing import bytes_of, divide, fetch
+from phalanx.engines.choosing import bytes_of, divide, fetch, within
 from phalanx.engines.fetched import Lines
 from phalanx.errors import MethodError, PlanError, SourceError
 
@@ -153,7 +153,7 @@ def test_a_path_that_no_file_can_have_is_refused():
 
 def test_what_cannot_be_divided_is_refused_in_a_sentence(monkeypatch, source):
     """A frame, a memory of too little, and values that are not applicable."""
-    with pytest.raises(PlanError, match="reads Parquet files, a CSV file"):
+    with pytest.raises(PlanError, match="reads Parquet, CSV that is not packed"):
         divide(pl.DataFrame({"a": [1]}), SCHEMA, Mondrian(k=2), engine="out-of-core")
     least = 2_000 * 3 * 170 * 5 // 2
     left(monkeypatch, least)
@@ -255,6 +255,16 @@ def test_what_a_reader_let_go_of_may_be_used_again(monkeypatch, source):
         source / "t.parquet", SCHEMA, Mondrian(k=2), "out-of-core", "330 MB", held=200 * 10**6
     )
     assert divided.room == int((330 - 200) * 10**6 * divided.share)
+
+
+def test_what_is_not_divided_keeps_to_the_limit_of_the_plan(monkeypatch, source):
+    """As a wave of a panel, or an Arrow file: one sentence says how much it would take."""
+    left(monkeypatch, 10**9)
+    frame = pl.read_parquet(source / "t.parquet")
+    assert within(frame, Mondrian(k=2), None, 0) is frame
+    assert within(frame, Mondrian(k=2), "300 MB", 0) is frame
+    with pytest.raises(MethodError, match=r"6,000 rows of 3 columns take about .* where 1\.0 MB"):
+        within(frame, Mondrian(k=2), "201 MB", 200 * 10**6)
 
 
 def test_parts_are_smaller_beside_many_texts(monkeypatch, source):

@@ -273,3 +273,10 @@ def asked(
 
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
+
+
+def where_groups_stand(release: Release) -> str:
+    """What to name where nothing says who is in which group of a release."""
+    if release.manifest.parts:
+        return "name its ledger, which knows groups in parts only where persons are followed"
+    return "name its ledger"

@@ -50,7 +50,8 @@ def draw(
     place = place_of(to, "the new folder", ReleaseError)
     if place.exists() and not (place.is_dir() and _is_left(place)):
         raise ReleaseError(
-            f"{to} exists, and drawn tables are not mixed with others; name a new folder."
+            f"{to} exists, and drawn tables are not mixed with others; name a new folder, or remove"
+            " it."
         )
     names, rows, read = [], [], Release.read(release)
     with watching("tables", quiet=quiet or json) as progress:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import polars as pl
+
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import in_words, memory_held, memory_left
 from phalanx.data.sources.batches import Batches, check_parquet, is_parquet
@@ -172,8 +174,8 @@ def divide(
             return None
         check_parquet(table)
         raise PlanError(
-            "[publish] engine = 'out-of-core' reads Parquet files, a CSV file that is not packed, or"
-            " a query; give one of these, or leave the engine out."
+            "[publish] engine = 'out-of-core' reads Parquet, CSV that is not packed, or a query, and"
+            " no wave of a panel; leave the engine out."
         )
     columns = len([name for name in batches.names if name not in schema.drop])
     rows = batches.rows
@@ -195,6 +197,30 @@ def divide(
     if part < min(rows, LEAST_ROWS):
         raise MethodError(_too_little(room, columns))
     return Divided(batches, schema, rows, part, int(room * Divided.share), asked=engine is not None)
+
+
+def within(
+    frame: pl.DataFrame, method: Method, memory_limit: str | int | None, held: int
+) -> pl.DataFrame:
+    """A table that is published whole; MethodError where it is estimated to take more than the limit
+    that a plan names.
+
+    Parameters
+    ----------
+    frame : pl.DataFrame
+        The table, without columns that are dropped.
+    method, memory_limit, held
+        As for ``divide``.
+    """
+    if memory_limit is None:
+        return frame
+    needed = frame.height * frame.width * _bytes_per_value(method)
+    if needed > (room := _room(memory_limit, held)):
+        raise MethodError(
+            f"{frame.height:,} rows of {frame.width} columns take about {in_words(needed)} where"
+            f" {in_words(room)} may be taken, and are published whole; raise [publish] memory_limit."
+        )
+    return frame
 
 
 def _on_spark(

@@ -117,9 +117,8 @@ def words(name: str) -> set[str]:
     """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr,
     ``Hauptdiagnose`` says diagnose, too, and DHS's ``v012`` says age.
     """
-    found = _plain_words(name)
-    ends = (end for end in ENDINGS for word in found if word.endswith(end))
-    return found | set(ends)
+    plain = _plain_words(name)
+    return plain | {end for end in ENDINGS for word in plain if word.endswith(end)}
 
 
 def _plain_words(name: str) -> set[str]:
@@ -134,8 +133,8 @@ def is_known(name: str) -> bool:
     """Whether a column is called after what others are known to know, and after nothing else:
     ``sex`` and ``sex_at_birth``, but not ``sex_offender``.
     """
-    found = _plain_words(name)
-    return bool(found & QUASI) and found <= QUASI | MODIFIERS
+    plain = _plain_words(name)
+    return bool(plain & QUASI) and plain <= QUASI | MODIFIERS
 
 
 def counted(

@@ -18,7 +18,7 @@ from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
 from phalanx.data.sources.available_memory import memory_held
 from phalanx.data.waves import refuse_twice
-from phalanx.engines.choosing import Began, Engine, divide, fetch
+from phalanx.engines.choosing import Began, Engine, divide, fetch, within
 from phalanx.engines.fetched import FETCHED
 from phalanx.engines.out_of_core import Divided
 from phalanx.engines.spark.source import OnSpark
@@ -411,7 +411,8 @@ class Series:
                 table = fetch(table, *wanted, place=staging.above(made.to), held=held)
         divided = divide(table, *wanted, spark_master=made.spark_master, held=held)
         if divided is None:
-            return read_table(table, made.schema)
+            limit = made.memory_limit if made.engine is None else None
+            return within(read_table(table, made.schema), made.method, limit, held)
         here = not isinstance(divided, OnSpark)
         if (
             not ((here and counts(made.method)) or made.formats == ("parquet",))

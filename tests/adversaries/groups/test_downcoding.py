@@ -213,7 +213,7 @@ def test_what_is_missing_is_named():
         Downcoding().attack([published("bucketized", microdata, [0, 1] * 4)], evidence)
     with (  # before the ends are looked at
         mock.patch.object(Ends, "of", side_effect=AssertionError),
-        pytest.raises(ReleaseError, match="into several of release 1; name the ledger"),
+        pytest.raises(ReleaseError, match="into several of release 1; name its ledger"),
     ):
         Downcoding().attack([one], evidence)
     wrong = {1: pl.DataFrame({"person": microdata.persons, "group": [7] * 8})}

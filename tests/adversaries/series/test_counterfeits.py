@@ -52,7 +52,9 @@ def published(tables, **parameters):
         draft = method.publish(microdata[number], memory, Randomness.secure())
         groups[number] = pl.DataFrame({"person": microdata[number].persons, "group": draft.groups})
         memory = memory.after(draft, draft.mapping(microdata[number]))
-        releases.append(Shown(number, draft.form, SimpleNamespace(method=method.parameters())))
+        releases.append(
+            Shown(number, draft.form, SimpleNamespace(method=method.parameters(), parts=None))
+        )
     return releases, Evidence(groups=groups, microdata=microdata)
 
 
@@ -182,7 +184,8 @@ def test_what_it_lacks_is_said():
     with pytest.raises(ReleaseError, match="original table"):
         Counterfeits().attack(releases, Evidence(groups=evidence.groups))
     other = [
-        Shown(r.number, r.form, SimpleNamespace(method={"name": "mondrian"})) for r in releases
+        Shown(r.number, r.form, SimpleNamespace(method={"name": "mondrian"}, parts=None))
+        for r in releases
     ]
     with pytest.raises(ReleaseError, match="m-invariance"):
         Counterfeits().attack(other, evidence)

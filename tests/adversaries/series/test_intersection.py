@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -36,6 +38,7 @@ ATTRIBUTES = (
 class Shown:
     number: int
     form: Generalized
+    manifest: ClassVar[Any] = SimpleNamespace(parts=None)
 
     @property
     def generalized(self):

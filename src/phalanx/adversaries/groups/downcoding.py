@@ -11,7 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
+from phalanx.adversaries.base import (
+    Attack,
+    Interval,
+    Looks,
+    asked,
+    between,
+    percent,
+    where_groups_stand,
+    wilson,
+)
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NO_PERSON, Ends
 from phalanx.adversaries.groups.hosts import original_table
@@ -294,7 +303,7 @@ def _by_box(release: Release, microdata: Microdata, codes: Ints) -> Ints:
 def _unplaced(release: Release) -> ReleaseError:
     return ReleaseError(
         f"some persons fit into no group or into several of release {release.number};"
-        " name the ledger that knows theirs, and the identifier column."
+        f" {where_groups_stand(release)}, and the identifier column."
     )
 
 

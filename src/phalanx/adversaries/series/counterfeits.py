@@ -22,6 +22,7 @@ from phalanx.adversaries.base import (
     may_be_luck,
     original_of,
     trials,
+    where_groups_stand,
     wilson,
 )
 from phalanx.adversaries.candidates import Values, hold
@@ -412,7 +413,7 @@ def _check(release: Release, evidence: Evidence) -> None:
     if release.number not in evidence.groups:
         raise ReleaseError(
             f"release {release.number} has no person-to-group mapping, without which the worst case"
-            " is unknown; name its ledger."
+            f" is unknown; {where_groups_stand(release)}."
         )
     original_of(release, evidence, "nothing is scored", persons=True)
 

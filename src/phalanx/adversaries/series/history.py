@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.base import Attack, Looks, asked, where_groups_stand
 from phalanx.adversaries.showing import Shown
 from phalanx.arrays import Floats
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
@@ -215,7 +215,7 @@ def _check(release: Release, evidence: Evidence) -> None:
     if mapping is None:
         raise ReleaseError(
             f"release {release.number} has no person-to-group mapping, without which no"
-            " history is known; name its ledger."
+            f" history is known; {where_groups_stand(release)}."
         )
     if list(mapping_faults(release, mapping)):
         raise ReleaseError(

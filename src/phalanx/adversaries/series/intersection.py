@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked, original_of
+from phalanx.adversaries.base import Attack, Looks, asked, original_of, where_groups_stand
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
@@ -234,7 +234,7 @@ def _by_group(
     if mapping is None:
         raise ReleaseError(
             f"release {release.number} has no person-to-group mapping, without which the worst case"
-            " is unknown; name its ledger."
+            f" is unknown; {where_groups_stand(release)}."
         )
     ids = Groups.of(release.generalized).ids
     numbered = pl.DataFrame(
