@@ -230,7 +230,7 @@ def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
     assert len(second.manifest.parts) == len(first.manifest.parts)
     with pytest.raises(PlanError, match="is not how the series began"):
         series(tmp_path, METHODS[0], engine="local").publish(tmp_path / "t0.parquet")
-    with pytest.raises(PlanError, match="reads Parquet files, a CSV file"):
+    with pytest.raises(PlanError, match="reads Parquet, CSV that is not packed"):
         series(tmp_path, METHODS[0]).publish(given[2])
     whole = tmp_path / "whole"
     whole.mkdir()
