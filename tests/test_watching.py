@@ -233,6 +233,22 @@ def test_an_interruption_of_the_whole_group_comes_once():
         assert run.wait(timeout=30) == 130
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_is_handed_on_late_interrupts_nothing_more(order):
+    """However long after it came by itself, or before: a machine may be busy."""
+    cleans = (
+        "exec('try: print(os.getpid(), flush=True); time.sleep(60)\\n'"
+        "'except KeyboardInterrupt: time.sleep(1.5); print(2, flush=True)')"
+    )
+    with started(cleans) as run:
+        child = int(run.stdout.readline())
+        for which in order:
+            os.kill(child, (signal.SIGINT, watching._HANDED_ON)[which])
+            time.sleep(0.8)
+        assert run.stdout.readline() == "2\n"
+        assert run.wait(timeout=30) == 0
+
+
 def test_the_first_process_of_a_container_leaves_as_a_shell_says_it(monkeypatch):
     """No signal ends it that it sends to itself."""
     left = []

@@ -8,7 +8,6 @@ import ctypes
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import FrameType
@@ -21,8 +20,8 @@ from phalanx.streams import open_closed_streams, write_any_letter
 _FORWARDED: Final = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _DIE_WITH_PARENT: Final = 1
 """Of Linux's prctl: the signal that a process gets where its parent ends."""
-_AT_ONCE: Final = 0.5
-"""Seconds within which two interruptions are one."""
+_HANDED_ON: Final = signal.SIGUSR1
+"""As which an interruption is handed on, so that it can be told from one that came by itself."""
 _INTERRUPTED: Final = 130
 _WORDS: Final[Mapping[int, str]] = {
     signal.SIGABRT: MEMORY,
@@ -71,7 +70,7 @@ def in_its_own_process() -> Callable[[int], None]:
         return lambda _: None
     # where it is ignored, the system does not tell of a child's end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {signal.SIGCHLD})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED | {_HANDED_ON, signal.SIGCHLD})
     try:
         child = os.fork()
     except OSError:  # where no more processes may be, this one does it
@@ -92,7 +91,11 @@ def in_its_own_process() -> Callable[[int], None]:
 
 
 def _say_code(writes: int, code: int) -> None:
-    """That the work is done, and all of it written."""
+    """That the work is done, and all of it written; who interrupts it now comes too late, and Python
+    lets go of its handlers at its end, where one that is handed on late would end it otherwise.
+    """
+    for number in (signal.SIGINT, _HANDED_ON):
+        signal.signal(number, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with contextlib.suppress(OSError, ValueError):  # which Python says at its end
@@ -101,18 +104,20 @@ def _say_code(writes: int, code: int) -> None:
 
 
 def _interrupt_once() -> None:
-    """What is sent to both processes, as to their whole group, comes to the child twice; the second
-    time must not interrupt what cleans up.
+    """What is sent to both processes, as to their whole group, comes to the child by itself and handed
+    on, in any order and however late; the second time must not interrupt what cleans up.
     """
-    last = -_AT_ONCE
+    times = {signal.SIGINT: 0, _HANDED_ON: 0}
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before >= _AT_ONCE:
+        before = max(times.values())
+        times[signal.Signals(number)] += 1
+        if max(times.values()) > before:
             signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(_HANDED_ON, interrupt if interrupts else signal.SIG_IGN)
+    if interrupts:
         signal.signal(signal.SIGINT, interrupt)
 
 
@@ -124,10 +129,11 @@ def _status_of(child: int) -> int:
         came = signal.sigwaitinfo(_FORWARDED | {signal.SIGCHLD})
         if came.si_signo != signal.SIGCHLD:
             if came.si_code <= 0:  # sent by a process
-                os.kill(child, came.si_signo)
+                interrupts = came.si_signo == signal.SIGINT
+                os.kill(child, _HANDED_ON if interrupts else came.si_signo)
             continue
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
+        gone, status = os.waitpid(child, os.WNOHANG)
+        if gone:
             return os.waitstatus_to_exitcode(status)
 
 
