@@ -190,8 +190,8 @@ def divide(
             )
         raise MethodError(
             f"{refusal}, and {rows:,} rows of {columns} columns are estimated to take"
-            f" {in_words(needed)} where {in_words(room)} may be taken; raise [publish] memory_limit, or use a"
-            " larger machine."
+            f" {in_words(needed)} where {in_words(room)} may be taken; raise [publish] memory_limit, or"
+            " use a larger machine."
         )
     part = int(room * Divided.share) // (max(1, columns) * each)
     if part < min(rows, LEAST_ROWS):

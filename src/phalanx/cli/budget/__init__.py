@@ -91,8 +91,8 @@ def budget(
     Of --epsilon, --delta, --k and --beta give two or more; what is left out is solved for. JSON
     keys: epsilon, delta, beta, k, accounting, delta_theorem, delta_tight, epsilon_scheme,
     k_theorem, k_tight, beta_theorem, beta_tight, published, together (releases, epsilon, delta,
-    tight_epsilon, tight_delta), plot; of --table: table (each epsilon, delta, beta, k_theorem, k_tight); of --amplify: epsilon,
-    delta, beta, sampled (epsilon, delta), alone (epsilon, delta).
+    tight_epsilon, tight_delta), plot; of --table: table (each epsilon, delta, beta, k_theorem,
+    k_tight); of --amplify: epsilon, delta, beta, sampled (epsilon, delta), alone (epsilon, delta).
     """
     if accounting not in _BOTH:
         raise PlanError(
