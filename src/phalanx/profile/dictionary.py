@@ -118,6 +118,8 @@ SENSITIVE: Final = (
     _words("educ education schooling degree"),
 )
 """What people would not want to be linked with, the most telling words first."""
+ANY_SENSITIVE: Final[frozenset[str]] = frozenset().union(*SENSITIVE)
+"""All of these words."""
 HANDLING: Final = _words("""
     by source origin channel provider payer sponsor office clerk user author editor interviewer
     operator sender supplier vendor batch lot version file form split fold

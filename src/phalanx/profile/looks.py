@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the values of a column look like what names or reaches people."""
+"""Whether the values of a column look like what names or reaches people, or like dates."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,6 +10,8 @@ _LOOKED_AT: Final = 500
 """So many different values are looked at."""
 _MOST: Final = 0.8
 """Where so many of them look alike, they are alike."""
+_LIKE_DATES: Final = 0.9
+"""Text of which so much is written like dates was meant as dates."""
 _FEW: Final = 20
 """Fewer different values than this name no person."""
 _STREET: Final = (
@@ -28,6 +30,18 @@ _FORMS: Final = (
 )
 _NAME: Final = r"^\s*\p{Lu}[\p{Ll}'-]+([ -]\p{Lu}\.?[\p{Ll}'-]*)?[ ]\p{Lu}[\p{Ll}'-]+\s*$"
 """Two or three words that begin with a capital, as first and last names do."""
+
+
+def like_dates(values: pl.Series) -> bool:
+    """Whether it is text that looks like dates in a form which is not read as one.
+
+    >>> like_dates(pl.Series(["02/13/1950", "11/30/1961"])), like_dates(pl.Series(["1/2", "3"]))
+    (True, False)
+    """
+    if values.dtype != pl.String:
+        return False
+    like = values.str.contains(r"^\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})\s*$").mean()
+    return isinstance(like, float) and like >= _LIKE_DATES
 
 
 def is_of_persons(values: pl.Series) -> bool:

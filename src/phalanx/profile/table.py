@@ -13,80 +13,39 @@ import polars as pl
 
 from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
-from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, is_known, words
+from phalanx.profile.columns import ColumnProfile, counted, is_known, words
 from phalanx.profile.dictionary import (
-    BESIDE_NAME,
     CODES,
     DIRECT,
     FREE,
-    HANDLING,
-    HOUSEHOLD,
     LIVING_TOGETHER,
     NUMBER,
-    NUMBERED,
-    OF_A_PERSON,
-    OF_A_SAMPLE,
     OF_A_SURVEY,
     OF_HOUSEHOLDS,
-    OF_PERSONS,
     PERSON,
     QUASI,
-    SENSITIVE,
-    SHARE,
     WAVE,
-    WEIGHT,
 )
 from phalanx.profile.households import cover
-from phalanx.profile.looks import are_names, is_of_persons
+from phalanx.profile.leaving_out import KNOWN, OWN, TOGETHER, WEIGHS, few, why_left_out
+from phalanx.profile.looks import are_names, is_of_persons, like_dates
 from phalanx.profile.proposal import propose_plan
+from phalanx.profile.sensitive import sensitive_of
 
 __all__ = ["ColumnProfile", "profile", "propose_plan"]
 
 _MOST_WAVES: Final = 200
-_MOST_TOGETHER: Final = 50
-"""So many rows at most have one household's number; what more rows share is an attribute, such as
-its size.
-"""
-TOGETHER: Final = (
-    "who lives together: every person is covered alone, and no household as one, unless it is the"
-    " cluster of a plan by mondrian"
-)
-_KNOWN: Final = "others may know it"
-_WEIGHS: Final = "a survey weight: it tells people apart, and mondrian alone weighs rows"
-_OWN: Final = "nearly every row has its own value"
 _COUNTS: Final = "it counts the rows, and in another table the same number may be another person"
-_ALONE: Final = "no other attribute is left, and a plan needs one that others may know"
 _NO_DATES: Final = (
     "it looks like dates and is text, as some are none or all are written otherwise: write"
     " 2026-01-31, or 31.01.2026"
 )
-_LIKE_DATES: Final = 0.9
-"""Text of which so much is written like dates was meant as dates."""
-_ENOUGH: Final = 3
-"""So many attributes that others know are enough to propose."""
-_FEW_NAMES: Final = 20
-"""A column of fewer different values names no person, whatever it is called: whether there is a
-telephone, the state of an account.
-"""
 _SEVERAL_PER_ROW: Final = 0.1
 """An identifier of persons who recur still has at least so many distinct values per row."""
-_ENOUGH_M: Final = 5
-"""No proposal hides a value among more; of attributes that allow it, the one of fewest values."""
-_SECRET_UNIQUENESS: Final = 0.5
-"""An attribute with more distinct values per row than this tells people apart, and so cannot be
-published as it is.
-"""
 _FEW_SAME: Final = 20
 """Attributes of fewer rows to a value than this may go together by chance."""
 _BY_CHANCE: Final = 1_000
 """Numbers of fewer rows than this may go up by the same, other than one, by chance."""
-_FREE_TEXT_LENGTH: Final = 40
-_SHORTEST_BY: Final = 6
-"""A hobby and a baby are shorter words that end so."""
-_SENSITIVE_VALUES: Final = 100
-"""Without a name to go by, an attribute of more values than this is more likely known to others (a
-place, a date) than a secret.
-"""
 
 
 def profile(
@@ -129,13 +88,13 @@ def profile(
     ]
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
     roles = [
-        replace(c, reason=_COUNTS) if c.reason == _OWN and c.name in counters else c for c in roles
+        replace(c, reason=_COUNTS) if c.reason == OWN and c.name in counters else c for c in roles
     ]
     roles = _weighing([_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
     roles = [
-        replace(c, reason=_KNOWN) if c.role == "quasi" and is_known(c.name) else c for c in roles
+        replace(c, reason=KNOWN) if c.role == "quasi" and is_known(c.name) else c for c in roles
     ]
-    sensitive = _sensitive(roles)
+    sensitive = sensitive_of(roles)
     roles = [
         (
             replace(c, role="sensitive", reason=sensitive[1])
@@ -154,9 +113,9 @@ def profile(
             _over_waves(c, frame, identifier[0], wave) if c.role == "sensitive" else c
             for c in roles
         ]
-    roles = _households(_few(_once(roles, frame)), frame)
+    roles = _households(few(_once(roles, frame)), frame)
     roles = [
-        replace(c, reason=f"{c.reason}; {_NO_DATES}") if _like_dates(frame[c.name]) else c
+        replace(c, reason=f"{c.reason}; {_NO_DATES}") if like_dates(frame[c.name]) else c
         for c in roles
     ]
     roles = [
@@ -309,7 +268,7 @@ def _weighing(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnP
         (
             c.name
             for c in columns
-            if c.reason == _WEIGHS
+            if c.reason == WEIGHS
             and not words(c.name) & OF_HOUSEHOLDS
             and not (c.name.lower() not in CODES and any(map(str.isdigit, c.name)))
             and frame[c.name].dtype.is_numeric()
@@ -373,181 +332,6 @@ def _compared(
         yield from itertools.combinations(columns, 2)
 
 
-def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Without what is sensitive by its name, and what is of many words of which nothing is known, as
-    they may name people; where enough attributes are known to be known, without all of which nothing
-    is, as each attribute more widens all others' intervals. An attribute that would be left alone is
-    one that others may know.
-    """
-    enough = sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) >= _ENOUGH
-    left = [
-        (
-            replace(c, role="drop", reason=_unknown(c))
-            if c.role == "quasi"
-            and c.reason != _KNOWN
-            and (enough or _says_sensitive(c) or _has_many_words(c))
-            else c
-        )
-        for c in columns
-    ]
-    if any(c.role == "quasi" for c in left):
-        return left
-    quasi = sorted((c for c in columns if c.role == "quasi"), key=lambda c: c.distinct)
-    of_one = [c.name for c in quasi]
-    of_one += [c.name for c in columns if c.role == "sensitive" and c.type != "set"]
-    alone = of_one[0] if of_one else None
-    return [replace(c, role="quasi", reason=_ALONE) if c.name == alone else c for c in left]
-
-
-def _has_many_words(column: ColumnProfile) -> bool:
-    return column.type == "categorical" and column.distinct > _FEW_NAMES
-
-
-def _says_sensitive(column: ColumnProfile) -> bool:
-    """Whether its name says that people would not want to be linked with it."""
-    name = words(column.name)
-    return bool(name & frozenset().union(*SENSITIVE) and not name & SHARE)
-
-
-def _unknown(column: ColumnProfile) -> str:
-    """Why a column is left out of which nothing says that others know it."""
-    if not _says_sensitive(column):
-        return "nothing says whether others may know it; make it quasi if they may, and only then"
-    if column.largest_m < 2:
-        return (
-            "its name says that it is sensitive, and one value has more than half of the rows: no l"
-        )
-    return "its name says that it is sensitive, and one attribute can be; choose which"
-
-
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
-    why = _harm(column, values)
+    why = why_left_out(column, values)
     return column if why is None else replace(column, role="drop", reason=why)
-
-
-def _harm(column: ColumnProfile, values: pl.Series) -> str | None:
-    """Why a column is left out whatever others may know of it; None where nothing says so."""
-    name = words(column.name)
-    prose = float(values.str.len_chars().mean() or 0) if values.dtype == pl.String else 0  # type: ignore[arg-type]
-    reasons = {
-        _WEIGHS: (
-            name & OF_A_SURVEY
-            or (name & WEIGHT and name & OF_A_SAMPLE and column.type == "numeric")
-        ),
-        TOGETHER: (
-            name & HOUSEHOLD
-            and name <= HOUSEHOLD | NUMBER
-            and column.type in ("numeric", "categorical")
-            and column.rows >= UNIQUE_ROWS
-            and _MOST_TOGETHER * column.distinct >= column.rows
-        ),
-        "its name says that it names people": (
-            _names_a_person(name)
-            or (
-                name & (DIRECT if values.dtype != pl.String else DIRECT | OF_PERSONS)
-                and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS)
-            )
-            or is_of_persons(values)
-            or (are_names(values) and not name & (QUASI | HANDLING | frozenset().union(*SENSITIVE)))
-        ),
-        "it looks like free text": (
-            values.dtype == pl.String
-            and column.type != "set"
-            and (
-                (name & FREE and column.distinct > _FEW_NAMES)
-                or (column.uniqueness > 0.5 and prose > _FREE_TEXT_LENGTH)
-            )
-        ),
-        "its name says that it numbers something": (
-            name & NUMBERED and not is_known(column.name) and column.distinct > _FEW_NAMES
-        ),
-        "it is missing in most rows": 2 * column.missing > column.rows,
-        _OWN: column.near_unique and not is_known(column.name),
-    }
-    return next((why for why, holds in reasons.items() if holds), None)
-
-
-def _like_dates(values: pl.Series) -> bool:
-    """Whether it is text that looks like dates in a form which is not read as one.
-
-    >>> _like_dates(pl.Series(["02/13/1950", "11/30/1961"])), _like_dates(pl.Series(["1/2", "3"]))
-    (True, False)
-    """
-    if values.dtype != pl.String:
-        return False
-    like = values.str.contains(r"^\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})\s*$").mean()
-    return isinstance(like, float) and like >= _LIKE_DATES
-
-
-def _names_a_person(name: set[str]) -> bool:
-    """Whether it says what a person is called, however many are called so."""
-    return bool(name & OF_A_PERSON or ("name" in name and name & BESIDE_NAME))
-
-
-def _of_handling(name: set[str]) -> bool:
-    """Whether it says who did something to the row, as in "given_by" and "adminby"."""
-    return bool(name & HANDLING) or any(
-        word.endswith("by") and len(word) >= _SHORTEST_BY for word in name
-    )
-
-
-def _preference(column: ColumnProfile) -> tuple[int, int, int]:
-    """The least is the best of those whose names say that they are sensitive: of a diagnosis and its
-    year the diagnosis; then what allows more to hide a value, and what has fewer.
-    """
-    name = words(column.name)
-    return len(name & WAVE), -min(column.largest_m, _ENOUGH_M), column.distinct
-
-
-def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
-    """By name, the most telling word first; else a set of values; else the attribute of most
-    values, within a bound, that is not what others know.
-    """
-    several = [c for c in columns if c.role == "quasi" and c.type == "set"]
-    eligible = [
-        c
-        for c in columns
-        if c.role == "quasi"
-        and c.largest_m >= 2
-        and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)
-    ]
-    eligible = several + [c for c in eligible if c not in several]
-    for hints in SENSITIVE:
-        if named := [
-            c
-            for c in eligible
-            if words(c.name) & hints
-            and not words(c.name) & SHARE
-            and not (c.type != "set" and _of_handling(words(c.name)))
-        ]:
-            return (
-                min(named, key=_preference).name,
-                "its name says that people would not want to be linked with it",
-            )
-    several = [c for c in several if not words(c.name) & (DIRECT | OF_PERSONS | HANDLING)]
-    if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
-        return (
-            max(guessed, key=lambda c: c.distinct).name,
-            "a guess: a person has several values of it",
-        )
-    guessed = [
-        c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"
-    ]  # few rows or not: a column of single values may name the persons
-    others = [
-        c
-        for c in guessed
-        if not words(c.name) & (QUASI | DIRECT | OF_PERSONS | PERSON)
-        and not _of_handling(words(c.name))
-        and c.type == "categorical"
-        and 3 <= c.distinct <= _SENSITIVE_VALUES
-    ]
-    if others:
-        best = max(others, key=lambda c: c.distinct)
-        return (
-            best.name,
-            (
-                f"a guess: of the attributes with at most {_SENSITIVE_VALUES} values, the one with"
-                " most"
-            ),
-        )
-    return None
