@@ -255,6 +255,7 @@ def test_what_is_wrong_leaves_nothing(tmp_path):
     with pytest.raises(NotEligible, match="one of the parts") as caught:
         published(tmp_path, METHODS[0], [frequent])
     assert "Zq7" not in str(caught.value)
+    assert str(caught.value).endswith("(and to suppress rows takes the whole table in memory).")
     assert list((tmp_path / "out").iterdir()) == []
     published(tmp_path, METHODS[0], [first])
     grown = pl.concat([first, people(60_000, 22, 40_000)])
