@@ -370,6 +370,15 @@ WRONG = {
     "amplify 2": (["--amplify", "2", "--epsilon", "1"], "beta must be above 0"),
     "table and delta": (["--table", "--delta", "1e-6"], "leave --delta out"),
     "table and plot": (["--table", "--plot", "x.svg"], "leave --plot out"),
+    "table and accounting": (["--table", "--accounting", "tight"], "leave --accounting out"),
+    "amplify and accounting": (
+        ["--amplify", "0.1", "--epsilon", "1", "--accounting", "tight"],
+        "leave --accounting out",
+    ),
+    "amplify and a scheme": (
+        ["--amplify", "0.1", "--epsilon", "1", "--epsilon-scheme", "0.1"],
+        "leave --epsilon-scheme out",
+    ),
     "plot of a huge part": (
         ["--epsilon", "1", "--epsilon-scheme", "9" * 400, "--plot", "x.svg"],
         "epsilon_scheme must be at least 0 and at most 500",

@@ -98,6 +98,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "delta": 1e-6, "beta": 0.9, "accounting": "theorem"}, "beta"),
     ({"epsilon": 1, "delta": 1e-6, "accounting": "tigth"}, "did you mean 'tight'"),
     ({"epsilon": 1, "delta": 1e-6, "choose": "level"}, "did you mean 'levels'"),
+    ({"epsilon": 1, "delta": 1e-6, "choose": "partition"}, "paid for by epsilon_scheme"),
     ({"epsilon": 1, "delta": 1e-6, "epsilon_scheme": 1}, "epsilon"),
     ({"epsilon": 1, "delta": 1e-6, "epsilon_scheme": -1}, "epsilon_scheme"),
     ({"epsilon": 1, "delta": 1e-6, "budget": {"epsilon": 3}}, "epsilon and delta"),

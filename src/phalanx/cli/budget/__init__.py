@@ -47,17 +47,18 @@ def budget(
         typer.Option(help="Show what so many releases, each of a fresh sample, cost together."),
     ] = None,
     accounting: Annotated[
-        str,
+        str | None,
         typer.Option(
             help=(
-                "theorem: the paper's bound; tight: the exact delta, which asks for a smaller k. A"
-                " plan takes tight unless it says otherwise."
+                "theorem: the paper's bound, the default here; tight: the exact delta, which asks"
+                " for a smaller k. A plan takes tight unless it says otherwise."
             )
         ),
-    ] = "theorem",
+    ] = None,
     epsilon_scheme: Annotated[
-        str, typer.Option(help="What a private choice of the scheme may cost, a part of epsilon.")
-    ] = "0",
+        str | None,
+        typer.Option(help="What a private choice of the scheme may cost, a part of epsilon."),
+    ] = None,
     cell: Annotated[
         int | None,
         typer.Option(
@@ -94,7 +95,7 @@ def budget(
     tight_epsilon, tight_delta), plot; of --table: table (each epsilon, delta, beta, k_theorem,
     k_tight); of --amplify: epsilon, delta, beta, sampled (epsilon, delta), alone (epsilon, delta).
     """
-    if accounting not in _BOTH:
+    if accounting is not None and accounting not in _BOTH:
         raise PlanError(
             f"--accounting {accounting} is not"
             f" known{did_you_mean(accounting, _BOTH) or '; use theorem or tight.'}"
@@ -105,14 +106,23 @@ def budget(
         _alone(
             "--table", "is about epsilons and deltas of its own", {**asked, **more, "beta": None}
         )
+        _alone("--table", "shows both", {"accounting": accounting})
         from phalanx.cli.budget.table import show_table_of_k
 
-        show_table_of_k(beta, epsilon_scheme, json=json)
+        show_table_of_k(beta, epsilon_scheme or "0", json=json)
     elif amplify is not None:
         _alone(
             "--amplify",
             "is about any method, which has epsilon and delta alone",
-            {**asked, **more, "epsilon": None, "delta": None, "amplify": None},
+            {
+                **asked,
+                **more,
+                "epsilon": None,
+                "delta": None,
+                "amplify": None,
+                "accounting": accounting,
+                "epsilon_scheme": epsilon_scheme,
+            },
         )
         from phalanx.cli.budget.amplified import show_amplified
 
@@ -121,13 +131,21 @@ def budget(
         _check_question(asked, releases, cell, plot)
         from phalanx.cli.budget.promise import answer
 
-        answer(asked, accounting, epsilon_scheme, releases, cell, plot, json=json)
+        answer(
+            asked,
+            accounting or "theorem",
+            epsilon_scheme or "0",
+            releases,
+            cell,
+            plot,
+            json=json,
+        )
 
 
 def _alone(option: str, about: str, others: Mapping[str, object]) -> None:
     """PlanError where another option goes with one that is a question of its own."""
     if stray := next((name for name, given in others.items() if given is not None), None):
-        raise PlanError(f"{option} {about}; leave --{stray} out.")
+        raise PlanError(f"{option} {about}; leave --{stray.replace('_', '-')} out.")
 
 
 def _check_question(

@@ -155,7 +155,12 @@ class SafeSampling:
                     f"[method] {parameter} = {word!r} is not"
                     f" known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}"
                 )
-        bounded(self.epsilon_scheme, "[method] epsilon_scheme", 0)
+        paid = bounded(self.epsilon_scheme, "[method] epsilon_scheme", 0)
+        if self.choose != "levels" and paid == 0:
+            raise PlanError(
+                f"[method] choose = {self.choose!r} is paid for by epsilon_scheme, and that is 0;"
+                " give it a part of epsilon, or leave choose out."
+            )
         whole(self.depth, "[method] depth")
         for parameter in ("scheme", "budget"):
             if not isinstance(getattr(self, parameter), Mapping):
