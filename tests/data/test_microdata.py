@@ -285,7 +285,16 @@ def test_an_empty_table_is_refused():
 
 
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
-@pytest.mark.parametrize("values", [list(range(0, 5000, 50)), [f"n{i}" for i in range(100)]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        list(range(0, 5000, 50)),
+        [f"n{i}" for i in range(100)],
+        [float(i) for i in range(100)],
+        [Decimal(i) for i in range(100)],
+    ],
+    ids=["whole", "texts", "stored with decimals", "decimals of a database"],
+)
 def test_an_undeclared_identifier_is_refused(role, values):
     """A near-unique column of text or whole numbers is refused in every published role."""
     frame = pl.DataFrame({"x": values, "q": [1, 2] * 50})
@@ -293,8 +302,22 @@ def test_an_undeclared_identifier_is_refused(role, values):
         {"quasi": ["q", "x"]} if role == "quasi" else {role: "x" if role == "sensitive" else ["x"]}
     )
 
-    with pytest.raises(SchemaError, match="'x' looks like an identifier"):
+    way = "one, or drop it" if role == "keep" else "its type or hierarchy"
+    with pytest.raises(SchemaError, match=f"'x' looks like an identifier.* {way}"):
         Microdata.encode(frame, Schema(**roles))
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_declared_type_vouches_for_incomes(role, missing):
+    """As the refusal says; and of a kept column nothing does."""
+    values = [None if missing and i == 3 else 1000 + 7 * i for i in range(100)]
+    frame = pl.DataFrame({"x": values, "q": [1, 2] * 50})
+    roles = {"quasi": ["q", "x"]} if role == "quasi" else {"quasi": ["q"], role: "x"}
+    asked = {"types": {"x": "numeric"}, "missing": "value"}
+    assert Microdata.encode(frame, Schema(**roles, **asked)).rows == 100
+    with pytest.raises(SchemaError, match="or drop it"):
+        Microdata.encode(frame, Schema(quasi=["q"], keep=["x"], **asked))
 
 
 def test_a_declared_type_vouches():

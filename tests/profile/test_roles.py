@@ -230,6 +230,18 @@ def test_of_a_diagnosis_neither_its_year_nor_its_doctor(other):
     assert roles(table)["diagnosis"] == "sensitive"
 
 
+@pytest.mark.parametrize("income", ["income", "Gehalt", "debt"])
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64])
+def test_an_income_says_of_no_row_who_it_is_about(income, dtype):
+    """Though all differ; nor does a number that is stored with decimals, which no source takes."""
+    n = 400
+    incomes = pl.Series([20_000 + 137 * (i * 7 % n) for i in range(n)], dtype=dtype)
+    table = pl.DataFrame({**known_ones(n), income: incomes})
+    assert roles(table)[income] == "drop"
+    other = "drop" if dtype == pl.Float64 else "identifier"
+    assert roles(table.rename({income: "lab"}))["lab"] == other
+
+
 def test_names_of_patients_are_no_identifier():
     """Two of them may have one name, and would be taken for one."""
     n = 400

@@ -233,13 +233,21 @@ def test_columns_are_chosen_once_for_all_parts(tmp_path, source, monkeypatch):
 @pytest.mark.parametrize("role", ["quasi", "keep"])
 def test_who_is_named_is_asked_of_the_whole_table(tmp_path, source, role):
     """A column of which hardly any value comes again in a part, and most in the table, names
-    nobody; one of which hardly any does in the table is refused with the table's own numbers.
+    nobody; one of which hardly any does in the table is refused with the table's own numbers, and so
+    are whole numbers that are stored with decimals, but measures are not.
     """
     names, method = {"quasi": ["age", "sex", "zip"], "keep": []}, Mondrian(k=5)
     names[role] = [*names[role], "house"]
     schema = Schema(identifier="who", sensitive="ill", **names)
-    for many, named in ((ROWS // 2, False), (ROWS * 40, True)):
-        houses = np.random.default_rng(5).integers(0, many, ROWS)
+    some = np.random.default_rng(5).integers(0, ROWS // 2, ROWS)
+    all_differ = np.random.default_rng(5).permutation(ROWS).astype(np.float64)
+    last = np.arange(ROWS) == ROWS - 1
+    for many, houses, named in (
+        ("some", some, False),
+        ("stored with decimals", all_differ, True),
+        ("measures", all_differ + last / 2, False),
+        ("all", np.random.default_rng(5).integers(0, ROWS * 40, ROWS), True),
+    ):
         table = people().with_columns(house=pl.Series(houses))
         table.write_parquet(source)
         to = tmp_path / f"{many}"

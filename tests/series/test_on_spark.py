@@ -328,9 +328,11 @@ schema = Schema(identifier="who", quasi=["age", "sex", "zip"], keep=["house no."
                 missing="value", drop=["ill"])
 for engine in ("spark", "local"):
     asked = dict(to=here / "out", engine=engine, spark_master="local[2]" if engine == "spark" else None)
-    for place in ("named.parquet", "not_named.parquet"):
+    for place in ("named", "not_named", "stored", "measured"):
         try:
-            made = Series(engine, schema, Mondrian(k=5), **asked).publish(here / place)
+            made = Series(f"{engine} {place}", schema, Mondrian(k=5), **asked).publish(
+                here / f"{place}.parquet"
+            )
             print("published", made.rows)
         except SchemaError as refusal:
             print("refused", refusal)
@@ -341,20 +343,28 @@ for engine in ("spark", "local"):
 @pytest.mark.slow
 def test_who_is_named_is_asked_of_all_rows(tmp_path):
     """Spark says of a column what is said of it here, missing values aside; one in which
-    most values come again, and hardly any in a cell, is published.
+    most values come again, and hardly any in a cell, is published, and so are measures, of which one
+    number at least has decimals.
     """
     rng = np.random.default_rng(7)
     for name, many in (("named", 12_000 * 40), ("not_named", 6_000)):
         houses = pl.Series("house no.", rng.integers(0, many, 12_000))
         table = people().with_columns(houses.replace(houses[0], None))
         table.write_parquet(tmp_path / f"{name}.parquet")
+    numbers = houses.clone().cast(pl.Float64) * 0 + pl.Series(rng.permutation(12_000))
+    for name, one in (("stored", np.nan), ("measured", 0.5)):
+        table = people().with_columns(numbers.scatter(5, one))
+        table.write_parquet(tmp_path / f"{name}.parquet")
     code, said = run(tmp_path, NAMED)
     assert code == 0, said
     told = [line for line in said.splitlines() if line.startswith(("refused", "published"))]
-    assert told[:2] == told[2:]
+    assert told[:4] == told[4:]
     assert "'house no.' looks like an identifier" in told[0]
     assert "in 11999 rows" in told[0]
     assert told[1] == "published 12000"
+    assert "'house no.' looks like an identifier" in told[2]
+    assert "in 11999 rows" in told[2]
+    assert told[3] == "published 12000"
 
 
 SAMPLED = """

@@ -197,7 +197,7 @@ class Divided:
         which nothing appears.
         """
         names = judged(self.check_head(), self.schema)
-        check_whole(names, self.each, self.rows, self.room, place)
+        check_whole(names, self.schema, self.each, self.rows, self.room, place)
 
     def check_count(self, parts: int) -> None:
         """MethodError where there would be too many parts."""

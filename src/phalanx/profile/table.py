@@ -15,6 +15,7 @@ from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
 from phalanx.profile.columns import ColumnProfile, counted, is_known, words
 from phalanx.profile.dictionary import (
+    ANY_SENSITIVE,
     CODES,
     DIRECT,
     FREE,
@@ -232,7 +233,8 @@ def _identifier(
         for c in possible
         if c.near_unique
         and c.distinct == c.rows
-        and not words(c.name) & (QUASI | DIRECT | FREE | OF_A_SURVEY)
+        and not frame[c.name].dtype.is_float()
+        and not words(c.name) & (QUASI | DIRECT | FREE | OF_A_SURVEY | ANY_SENSITIVE)
         and c.name not in counters
     ]:
         return unique[0].name, "every row has its own value"

@@ -70,7 +70,7 @@ class Running:
         again.
         """
         names = tasks.check_table(_columns(frame), schema)
-        rows = _rows(frame, names)
+        rows = _rows(frame, names, schema)
         workers = max(1, spark.sparkContext.defaultParallelism)
         shared = max(_LEAST_ROWS, -(-rows // (_EACH * workers)))
         return cls(spark, frame, schema, rows, min(most, _MOST_ROWS, shared))
@@ -385,25 +385,40 @@ def _literal(path: str) -> str:
     return "".join(f"\\{each}" if each in "\\*?[]{}" else each for each in path)
 
 
-def _rows(frame: "DataFrame", names: Sequence[str]) -> int:
+def _rows(frame: "DataFrame", names: Sequence[str], schema: Schema) -> int:
     """How many rows there are; SourceError where there are none, SchemaError where one of these
     columns names people: it is estimated which could, and counted of those alone.
     """
     from pyspark.sql import functions as f
 
+    present = {name: _present(frame, name) for name in names}
     estimates = [
         each
-        for name in names
-        for each in (f.count(_column(name)), f.approx_count_distinct(_column(name), _SPREAD))
+        for column in present.values()
+        for each in (f.count(column), f.approx_count_distinct(column, _SPREAD))
     ]
     rows, *about = frame.agg(f.count(f.lit(1)), *estimates).collect()[0]
     if not rows:
         raise SourceError("the table has no rows; give one that has some.")
-    for name, filled, many in zip(names, about[::2], about[1::2], strict=True):
+    for (name, column), filled, many in zip(present.items(), about[::2], about[1::2], strict=True):
         if many > (1 - _DOUBT * _SPREAD) * UNIQUENESS * filled:
-            (distinct,) = frame.agg(f.count_distinct(_column(name))).collect()[0]
-            refuse(name, distinct, filled)
+            measured = f.lit(0)  # of numbers alone, as texts cannot be divided
+            if dict(frame.dtypes)[name].startswith(("float", "double", "decimal")):
+                measured = f.count(f.when(column % 1 != 0, 1))
+            distinct, decimals = frame.agg(f.count_distinct(column), measured).collect()[0]
+            if not decimals:
+                refuse(name, schema, distinct, filled)
     return int(rows)
+
+
+def _present(frame: "DataFrame", name: str) -> "Column":
+    """A column, in which what is no number is missing."""
+    from pyspark.sql import functions as f
+
+    column = _column(name)
+    if dict(frame.dtypes)[name] in ("float", "double"):
+        return f.when(~f.isnan(column), column)
+    return column
 
 
 def _columns(frame: "DataFrame") -> Any:
