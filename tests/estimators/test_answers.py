@@ -150,6 +150,7 @@ def test_groups(anatomy, mondrian) -> None:
     """Grouped answers come for each value, and add up to the whole."""
     by = anatomy.estimate("count(*) where age < 40 group by ill")
     assert by.table["ill"].to_list() == ["cold", "flu", "gout", "rash"]
+    assert by.table.columns == ["ill", "low", "high", "estimate", "model_low", "model_high"]
     assert by.table["estimate"].sum() == pytest.approx(
         anatomy.estimate("count(*) where age < 40").estimate
     )
@@ -581,3 +582,13 @@ def test_what_is_true_or_false_is_a_condition(values) -> None:
     for query in ("count(*) where smokes", "count(*) where smokes = true"):
         (figures,) = release.estimate(query).figures
         assert figures.low <= 20 <= figures.high
+
+
+def test_a_group_that_is_called_as_a_figure_keeps_its_values() -> None:
+    """The figure's column has a sign more."""
+    table = pl.DataFrame({"low": ["f", "m"] * 20, "estimate": [1, 2] * 20})
+    release = px.publish(table, px.Schema(quasi=["low", "estimate"]), px.Mondrian(k=2))
+    found = release.estimate("count(*) group by low, estimate").table
+    assert found.columns[:2] == ["low", "estimate"]
+    assert sorted(found["low"].unique()) == ["f", "m"]
+    assert found.columns[3] == "high" and len({*found.columns}) == 7

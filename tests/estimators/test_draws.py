@@ -4,6 +4,7 @@ and Rubin's rules.
 """
 
 import json
+import math
 
 import numpy as np
 import polars as pl
@@ -180,7 +181,13 @@ def test_a_star_beside_values_is_one_of_them(tmp_path) -> None:
 def test_what_cannot_be_drawn(drawn) -> None:
     """Wrong numbers and wrong conditions are refused in a sentence."""
     release, _ = drawn("mondrian")
-    for said in ({"times": 0}, {"times": True}, {"never": ["wage > 1"]}, {"never": ["age >"]}):
+    for said in (
+        {"times": 0},
+        {"times": True},
+        {"never": ["wage > 1"]},
+        {"never": ["age >"]},
+        {"never": ["age < 5 group by sex"]},
+    ):
         with pytest.raises(ReleaseError):
             draw(release, **said)
 
@@ -221,6 +228,7 @@ def test_rubins_rules() -> None:
     assert found.freedom == pytest.approx(3 * (1 + 0.65 / (1.25 * 14 / 3)) ** 2)
     half = stdtrit(found.freedom, 0.975) * np.sqrt(found.variance)
     assert found.interval == (pytest.approx(3 - half), pytest.approx(3 + half))
+    assert math.isinf(px.pool([0, 1e-90], [1, 1]).freedom)
     same = px.pool([2.0, 2.0], [4.0, 4.0])
     assert same.interval == (
         pytest.approx(2 - 1.959964 * 2),
@@ -358,3 +366,11 @@ def test_a_group_that_is_larger_than_a_piece_is_drawn_whole(monkeypatch) -> None
     monkeypatch.setattr(draws, "_AT_ONCE", 10)
     (pieces,) = drawing(release, 1, seed=1)
     assert {piece.height for piece in pieces} in ({90, 6}, {96})
+
+
+def test_of_sets_nothing_is_drawn() -> None:
+    """And what is said of it is of drawing."""
+    table = pl.DataFrame({"age": [1, 2, 3, 4], "ill": [["a"], ["b"], ["a", "b"], []]})
+    release = px.publish(table, px.Schema(quasi=["age"], sensitive="ill"), px.Mondrian(k=2))
+    with pytest.raises(ReleaseError, match="'ill' holds sets of values, and no table with sets"):
+        draw(release, 1)

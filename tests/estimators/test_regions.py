@@ -14,8 +14,9 @@ from phalanx.estimators import recoded
 from phalanx.estimators.bounds import merged
 from phalanx.estimators.conditions import All, Comparison, Either
 from phalanx.estimators.entries import Ends, Facet
+from phalanx.estimators.lines import Line, declared_tree, spans
 from phalanx.estimators.models import _classes
-from phalanx.estimators.regions import Line, Regions, declared_tree, spans
+from phalanx.estimators.regions import Regions
 from phalanx.estimators.spreading import Boxes, maximized
 from phalanx.estimators.view import Box, View
 from phalanx.release.manifest import PublishedAttribute

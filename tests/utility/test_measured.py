@@ -229,6 +229,28 @@ def test_the_cells_of_a_grid_have_a_width(kind: str, width: float) -> None:
     assert release.measure(table, seed=1)["ncp"].release == pytest.approx(width, rel=0.02)
 
 
+@pytest.mark.parametrize("beyond", [2**57, 2**60, 1_700_000_000_000_000_000, -(2**63)])
+def test_widths_do_not_depend_on_how_large_numbers_are(beyond: int) -> None:
+    """Moments in nanoseconds are as far apart as minutes are."""
+    numbers = np.random.default_rng(3).integers(0, 1000, 400)
+    ncp = []
+    for shift in (0, beyond):
+        table = pl.DataFrame({"x": numbers + shift, "ill": ["a", "b"] * 200})
+        roles = px.Schema(quasi=["x"], sensitive="ill")
+        release = px.publish(table, roles, px.Mondrian(k=5), seed=1)
+        ncp.append(release.measure(table, seed=1)["ncp"].release)
+    assert ncp[1] == pytest.approx(ncp[0]) and ncp[0] > 0
+
+
+def test_a_table_without_rows_is_none_to_measure_by() -> None:
+    """Which of the tables has none is said."""
+    release = px.publish(TABLE, schema(), px.Mondrian(k=3))
+    with pytest.raises(px.PhalanxError, match="the held-out table has no row"):
+        release.measure(TABLE, held_out=TABLE.clear())
+    with pytest.raises(px.PhalanxError, match="the original has no row"):
+        release.measure(TABLE.clear())
+
+
 @pytest.mark.parametrize("values", [[2**53, 2**53 + 1], [-1.7e308, 0.0, 1.7e308]])
 def test_widths_that_no_float_holds(values) -> None:
     """Of numbers that are too near each other for floats or too far apart, a width is a share."""

@@ -38,6 +38,10 @@ ERROR: Final[Mapping[str, float]] = {
 """The model's error as a share of the distance between hard bounds, by method: what
 experiments/answers found enough for 95 %; no interval for others.
 """
+OF_TEXTS: Final = 0.8
+"""The same at least where texts are published in intervals: which others lie between their ends no
+one knows.
+"""
 
 GROUPS: Final = "groups"
 """What is told of."""
@@ -112,6 +116,9 @@ def answer(
         progress(GROUPS, len(figures), len(groups))
         figures.append(_figures(asking, replace(asked, where=where), values))
     progress(GROUPS, len(figures), len(groups))
+    if any(each.low is None or each.low != each.high for each in figures):
+        named = {test.attribute for test in comparisons(asked.where) if test.kind == "in"}
+        notes += tuple(filter(None, (_of_one(view, name) for name in sorted(named))))
     return Estimate(
         query=text,
         by=asked.by,
@@ -196,10 +203,33 @@ def _others(view: View, name: str) -> str | None:
             f"of some rows the release does not say between which values {name!r} is, so that it may"
             " have others than those of the groups"
         )
-    if kind == "text" and not all(e.exact for ends in facets for e in ends):
+    if _is_text_between(view, name):
         return (
             f"{name!r} is published in intervals, so that it may have values that are no end of one;"
             " the groups are those that are known"
+        )
+    return None
+
+
+def _is_text_between(view: View, name: str) -> bool:
+    """Whether an attribute is texts, of some of which it is said between which they are."""
+    ends = (facet.ends[name] for facet in view.facets_with(name))
+    return view.line(name).kind == "text" and not all(e.exact for e in ends)
+
+
+def _of_one(view: View, name: str) -> str | None:
+    """What is said of an attribute that is asked about by single values."""
+    if _is_text_between(view, name):
+        return (
+            f"{name!r} is published in intervals of texts, and which others lie between their ends is"
+            " not known: of a single text little is known but the bounds"
+        )
+    if view.line(name).kind == "number" and any(
+        facet.ends[name].half_open for facet in view.facets_with(name)
+    ):
+        return (
+            f"{name!r} is published in cells, in which numbers are taken to lie evenly, whole or not,"
+            " so that no rows are expected to have a single one; ask for a range"
         )
     return None
 
@@ -341,7 +371,9 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and view.unpublished is not None
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        interval = _interval(bounds, model, asked, point, variance, hard, ERROR[method])
+        texts = any(_is_text_between(view, name) for name in names)
+        error = max(ERROR[method], OF_TEXTS if texts else 0)
+        interval = _interval(bounds, model, asked, point, variance, hard, error)
     of_table = _of_table(view, asked, hard)
     if interval is not None:
         interval = _within((interval[0], interval[1] + (view.unpublished or 0)), of_table)

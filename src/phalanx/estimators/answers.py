@@ -110,16 +110,21 @@ class Estimate:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The figures as a frame, one row for each group."""
+        """The figures as a frame, one row for each group: its values, and low, high, estimate,
+        model_low, model_high; one of these by whose name is grouped has ``_`` after it.
+        """
+        names = [
+            name + "_" * (1 + max(map(len, self.by))) * (name in self.by)
+            for name in ("low", "high", "estimate", "model_low", "model_high")
+        ]
         rows = [
-            {**f.values, "low": f.low, "high": f.high, "estimate": f.estimate}
-            | {
-                "model_low": None if f.interval is None else f.interval[0],
-                "model_high": None if f.interval is None else f.interval[1],
-            }
+            {**f.values}
+            | dict(
+                zip(names, (f.low, f.high, f.estimate, *(f.interval or (None, None))), strict=True)
+            )
             for f in self.figures
         ]
-        columns = dict.fromkeys(("low", "high", "estimate", "model_low", "model_high"), pl.Float64)
+        columns = dict.fromkeys(names, pl.Float64)
         if not rows:
             return pl.DataFrame(schema={**dict.fromkeys(self.by, pl.String), **columns})
         return pl.DataFrame(rows, schema_overrides=columns, infer_schema_length=None)

@@ -70,8 +70,11 @@ def drawing(
             f"times = {shown(times)} is no number of tables; give a whole number from 1."
         )
     view = view_to_ask(release, progress)
-    for attribute in view.attributes:
-        view.attribute(attribute.name)  # refuses sets
+    if sets := [attribute.name for attribute in view.attributes if attribute.type == "set"]:
+        raise ReleaseError(
+            f"{sets[0]!r} holds sets of values, and no table with sets is drawn; ask 'phalanx"
+            " estimate' about the other attributes."
+        )
     listed = [never] if isinstance(never, str | pl.Expr) else never
     if not is_list(listed, lambda rule: isinstance(rule, str | pl.Expr)):
         raise ReleaseError(
@@ -92,14 +95,16 @@ def drawing(
 
 def _rule(view: View, rule: "str | pl.Expr") -> Condition:
     """A condition that no row fulfils."""
-    condition = (
-        read_expression(rule).where
+    query = (
+        read_expression(rule)
         if isinstance(rule, pl.Expr)
-        else read_query(f"count(*) where {rule}", [a.name for a in view.attributes]).where
+        else read_query(f"count(*) where {rule}", [a.name for a in view.attributes])
     )
-    for test in comparisons(condition):
+    if query.by:
+        raise ReleaseError(f"never takes a condition alone, and has 'group by': {shown(rule)}.")
+    for test in comparisons(query.where):
         view.attribute(test.attribute)
-    return condition
+    return query.where
 
 
 def _pieces(
@@ -193,7 +198,7 @@ def _weights(bounds: Bounds, place: int, name: str, stream: Stream) -> Floats:
         boxes.append(_boxes(each.box(facet, name), facet.count, stream))
         exact &= facet.ends[name].exact
     together = Boxes.together(boxes)
-    return together.points(regions) if exact else maximized(together, regions.measure, ends=True)
+    return together.points(regions) if exact else maximized(together, regions.drawable, ends=True)
 
 
 def _boxes(box: Box, count: Ints, stream: Stream) -> Boxes:
@@ -314,29 +319,13 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
         place = np.clip(codes // 2, 0, max(len(names) - 1, 0))
         texts = pl.Series([*map(str, names), None], dtype=pl.String)
         return texts.gather(np.where(missing, len(names), place))
-    least, greatest = regions.least[codes], regions.greatest[codes]
-    least, greatest = (
-        np.where(np.isfinite(least), least, greatest),
-        np.where(np.isfinite(greatest), greatest, least),
-    )
-    point = (codes % 2 == 1) & ~missing
-    missing |= ~np.isfinite(least) & ~point  # no value is published: nothing says what it could be
-    least, greatest = (np.where(missing | point, 0, end) for end in (least, greatest))
-    own = (
-        points[np.clip(codes // 2, 0, max(len(points) - 1, 0))]
-        if len(points)
-        else np.zeros(len(codes), dtype=points.dtype)
-    )
     at = _uniform(stream, len(codes))
-    if kind == "number":
-        # of halves, as no float may hold how far apart the ends are
-        inside = 2 * (least / 2 + at * (greatest / 2 - least / 2))
-        return pl.Series(np.where(point, own, inside)).set(pl.Series(missing), None)
-    inside = np.floor(least + at * (greatest - least + 1))
-    inside = np.clip(inside, -(2.0**63), 2.0**63 - 1024)  # what a column of whole numbers can hold
-    numbers = np.where(point, own, inside.astype(np.int64))
-    whole = pl.Series(numbers).set(pl.Series(missing), None)
-    return whole.cast(pl.Int32).cast(pl.Date) if kind == "day" else whole
+    if not len(points):  # the same
+        numbers, missing = np.zeros(len(codes), dtype=points.dtype), missing | True
+    else:
+        numbers = regions.value_in(np.where(missing, 1, codes), at)
+    values = pl.Series(numbers).set(pl.Series(missing), None)
+    return values.cast(pl.Int32).cast(pl.Date) if kind == "day" else values
 
 
 def _uniform(stream: Stream, n: int) -> Floats:

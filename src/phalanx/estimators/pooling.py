@@ -94,7 +94,7 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
     between = math.fsum((x - mean) ** 2 for x in q) / (m - 1)
     added = (1 + 1 / m) * between
     variance = within + added
-    freedom = math.inf if added == 0 else (m - 1) * (variance / added) ** 2
+    freedom = math.inf if added == 0 else (m - 1) * (variance / added) * (variance / added)
     half = _quantile((1 + level) / 2, freedom) * math.sqrt(variance)
     return Pooled(
         estimate=mean,

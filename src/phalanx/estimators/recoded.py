@@ -10,7 +10,7 @@ import polars as pl
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import ReleaseError
 from phalanx.estimators.entries import Ends, Facet
-from phalanx.estimators.regions import after, declared_tree, spans
+from phalanx.estimators.lines import after, declared_tree, spans
 from phalanx.estimators.view import View
 from phalanx.exact import bounded
 from phalanx.release.folder import Release

@@ -8,243 +8,25 @@ region 2K + 1 the missing value. A test is true in all of a region or in none of
 is a range of regions and everything else is counting.
 """
 
-import datetime as dt
 import math
-import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from numbers import Real
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from phalanx.arrays import Bools, Floats, Ints, places_among
-from phalanx.data.hierarchies.hierarchy import Tree
-from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.estimators.conditions import Comparison
-from phalanx.release.manifest import PublishedAttribute
+from phalanx.estimators.lines import FAR, Keys, Line
 
-_EPOCH: Final = dt.date(1970, 1, 1)
-_LAST: Final = "\U0010ffff"
-_TIME: Final = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.(?P<digits>\d+)(?P<offset>[+-]\d\d:\d\d)?"
-)
-"""A timestamp as Polars writes it, with all digits of its unit."""
-_FAR: Final = {
-    "whole": (-(2**63), 2**63 - 1),
-    "number": (-sys.float_info.max, sys.float_info.max),
-}
-"""The least and the greatest number that can be published: a constant beyond has no key."""
 _FAR_APART: Final = 1e290
 """Numbers beyond it are farther apart, or together, than a float holds."""
-
-
-class Line:
-    """How the values of an attribute are ordered: whole numbers, numbers, days, the leaves of a
-    tree, or texts by code point.
-    """
-
-    def __init__(self, attribute: PublishedAttribute, columns: Sequence[pl.Series]) -> None:
-        self.attribute = attribute
-        self._columns = columns
-        tree = declared_tree(attribute)
-        self.tree = {} if tree is None else {path[0]: i for i, path in enumerate(tree.paths)}
-        self.nodes = {} if tree is None else spans(tree)
-        dtypes = [c.dtype for c in columns if c.null_count() < len(c)]
-        numeric = bool(dtypes) and all(d.is_numeric() for d in dtypes)
-        self.kind = (
-            "leaf"
-            if self.tree
-            else "day"
-            if attribute.type == "date"
-            else "whole"
-            if numeric
-            else "text"
-        )
-        if numeric and any(d.is_float() or d.is_decimal() for d in dtypes):
-            self.kind = "number"
-        elif not dtypes and attribute.type == "numeric":
-            self.kind = "whole"
-        self.moment = next((d for d in dtypes if isinstance(d, pl.Datetime)), None)
-        """The type of kept timestamps, which are texts in their order; None for all else."""
-        self.offsets: tuple[str, ...] = ("",)
-        """How kept timestamps end in a CSV, such as ``+01:00``."""
-        if self.moment is None and self.kind == "text" and attribute.role == "keep":
-            self.moment, self.offsets = _written_times(columns)
-        self.infinite = any(c.is_infinite().any() for c in columns if c.dtype.is_float())
-
-    @property
-    def continuous(self) -> bool:
-        """Whether there are values between any two others."""
-        return self.kind in ("number", "text")
-
-    @property
-    def numeric(self) -> bool:
-        """Whether values can be added up."""
-        return self.kind in ("whole", "number")
-
-    def keys(self, values: pl.Series) -> npt.NDArray[Any]:
-        """Published values as what sorts in their order; what stands for a missing one means
-        nothing.
-        """
-        if self.kind == "leaf":
-            return (
-                values.replace_strict(self.tree, default=0, return_dtype=pl.Int64)
-                .fill_null(0)
-                .to_numpy()
-            )
-        if self.kind == "text":
-            return np.array(values.cast(pl.String).fill_null("").to_list(), dtype=object)
-        if self.kind == "day":
-            return values.cast(pl.Date).to_physical().cast(pl.Int64).fill_null(0).to_numpy()
-        return (
-            values.cast(pl.Float64 if self.kind == "number" else pl.Int64).fill_null(0).to_numpy()
-        )
-
-    def constants(self, test: Comparison) -> list[Any]:
-        """The keys of a test's constants; ReleaseError where they are no values of the
-        attribute.
-        """
-        if self.kind == "text" and test.kind == "prefix":
-            text = str(test.values[0])
-            return [text, after(text)]
-        if test.kind == "prefix":
-            raise ReleaseError(
-                f"{test.attribute!r} is no text, and LIKE asks for one; compare it by = or by IN."
-            )
-        if self.kind == "leaf" and test.kind in ("below", "upto"):
-            raise ReleaseError(
-                f"the values of {test.attribute!r} are leaves of a hierarchy and have no less or"
-                " more; ask by = or by IN."
-            )
-        if self.kind == "text":
-            return [text for value in test.values for text in self._texts(test, value)]
-        return [key for value in test.values for key in self._constant(test, value)]
-
-    def _texts(self, test: Comparison, value: Any) -> list[str]:
-        """A constant as the published texts are written; one without a zone is in the column's."""
-        name = test.attribute
-        if self.moment is None:
-            is_number = isinstance(value, Real | Decimal) and not isinstance(value, bool)
-            if is_number and test.kind != "in":
-                raise ReleaseError(
-                    f"{name!r} is text, in which '10' is less than '9', and is compared with"
-                    f" {value!r}; write a text in 'single quotes'."
-                )
-            if not isinstance(value, bool):
-                return [str(value)]
-            if not self._has_flags:
-                raise ReleaseError(
-                    f"{name!r} is text, and none of it is true or false; compare it with a text in"
-                    " 'single quotes'."
-                )
-            return [str(value).lower()]
-        kind, written = _written_times([pl.Series([str(value)])])
-        if kind == self.moment and written[0] in self.offsets:
-            return [str(value)]  # as it is published, with all its digits
-        try:
-            moment = dt.datetime.fromisoformat(str(value))
-            texts = [self._time(moment, self.moment, offset) for offset in self.offsets]
-        except (ValueError, OverflowError, pl.exceptions.PolarsError):
-            raise ReleaseError(
-                f"{name!r} is a time and is compared with {value!r}; write it as '2026-01-31 12:00'."
-            ) from None
-        return {"below": [min(texts)], "upto": [max(texts)]}.get(test.kind, texts)
-
-    @cached_property
-    def _has_flags(self) -> bool:
-        """Whether a published text is true or false, or none is there."""
-        texts = [c.drop_nulls().cast(pl.String) for c in self._columns]
-        return not any(map(len, texts)) or any(
-            bool(some.is_in(["true", "false"]).any()) for some in texts
-        )
-
-    def _time(self, moment: dt.datetime, kind: pl.Datetime, offset: str) -> str:
-        """A moment as it is written with one of the offsets."""
-        zone: Any = None if kind.time_zone is None else ZoneInfo(kind.time_zone)
-        if offset:
-            zone = dt.datetime.fromisoformat(f"2026-01-01T00:00:00{offset}").tzinfo
-        if moment.tzinfo is not None and zone is not None:
-            moment = moment.astimezone(zone)
-        there = pl.Series([moment.replace(tzinfo=None)], dtype=pl.Datetime(kind.time_unit))
-        text = there.dt.replace_time_zone(
-            kind.time_zone, ambiguous="latest" if moment.fold else "earliest"
-        ).cast(pl.String)[0]
-        return f"{text}{offset}"
-
-    def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
-        name = test.attribute
-        if self.kind == "leaf":
-            if (places := self.nodes.get(str(value))) is None:
-                hint = (
-                    did_you_mean(str(value), self.tree)
-                    or "; it takes leaves and nodes of its hierarchy."
-                )
-                raise ReleaseError(f"{value!r} is no value of {name!r}{hint}")
-            return places
-        if self.kind == "day":
-            try:
-                return [
-                    (
-                        (value if isinstance(value, dt.date) else dt.date.fromisoformat(value))
-                        - _EPOCH
-                    ).days
-                ]
-            except (TypeError, ValueError):
-                raise ReleaseError(
-                    f"{name!r} is a date and is compared with {value!r}; write it as '2026-01-31'."
-                ) from None
-        if isinstance(value, bool | str | dt.date):
-            raise ReleaseError(
-                f"{name!r} is a number and is compared with {value!r}; write a number."
-            )
-        least, greatest = _FAR[self.kind]
-        if not least <= value <= greatest:
-            return [value] if self.infinite and math.isinf(value) else []
-        if self.kind == "number":
-            return [float(value)]
-        if value == int(value):
-            return [int(value)]
-        # between two whole numbers: nothing is equal to it, what is below it is below the next one,
-        # and what is up to it is up to the one before
-        return (
-            []
-            if test.kind == "in"
-            else [math.ceil(value) if test.kind == "below" else math.floor(value)]
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Keys:
-    """Published values as what sorts in their order: the different ones, and which of them stands
-    where.
-    """
-
-    different: npt.NDArray[Any]
-    """In order, shape (d,), without the missing value."""
-    which: Ints
-    """Shape (n,); anything where the value is missing."""
-
-    @classmethod
-    def of(cls, line: Line, values: pl.Series) -> "Keys":
-        """The keys of a published column; each different text is looked at once."""
-        present = values.drop_nulls()
-        if line.kind in ("leaf", "text"):
-            texts = present.cast(pl.String)
-            once = texts.unique()
-            different, key = np.unique(line.keys(once), return_inverse=True)
-            of_each = key[places_among(texts, once)]
-        else:
-            different, of_each = np.unique(line.keys(present), return_inverse=True)
-        which = np.zeros(len(values), dtype=np.int64)
-        which[values.is_not_null().to_numpy()] = of_each
-        return cls(different, which)
+_PARTS: Final = (1, 2, 4, 10, 20, 100, 1000)
+"""Of a unit, in which numbers with decimals may be counted: years, half points, cents."""
+_COUNTED: Final = 2.0**53
+"""Whole numbers below it are floats each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,18 +36,32 @@ class Regions:
     line: Line
     points: npt.NDArray[Any]
     """The keys of all known points in order, shape (K,)."""
+    published: Bools
+    """Which of them are published ends, and no mere constants of the query, shape (K,)."""
+    named: Bools
+    """Which of the others a query asks about by ``=`` or ``in``, shape (K,)."""
 
     @classmethod
     def of(
         cls, line: Line, ends: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]
     ) -> "Regions":
         """The regions that the keys of published ends and the constants of a query make."""
-        constants = {key for test in asked for key in line.constants(test)}
-        if line.kind == "leaf":
-            constants |= set(range(len(line.tree)))
         kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
+        leaves = np.arange(len(line.tree) if line.kind == "leaf" else 0, dtype=kind)
+        known = np.unique(np.concatenate([leaves, *ends]))
+        tests = [(test.kind, key) for test in asked for key in line.constants(test)]
+        named = {key for how, key in tests if how == "in"}
+        constants = np.array(sorted({key for _, key in tests}), dtype=kind)
+        places = np.searchsorted(known, constants)
+        new = np.append(known, constants[:1])[places] != constants if len(known) else places == 0
+        new |= places == len(known)
+        places, constants = places[new], constants[new]
+        is_named = np.array([key in named for key in constants.tolist()], dtype=bool)
         return cls(
-            line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *ends]))
+            line,
+            np.insert(known, places, constants),
+            np.insert(np.ones(len(known), dtype=bool), places, values=False),
+            np.insert(np.zeros(len(known), dtype=bool), places, is_named),
         )
 
     def new(self, asked: Iterable[Comparison]) -> set[Any]:
@@ -380,11 +176,20 @@ class Regions:
         """How much room there is in each region for a value of which nothing is known, shape (2K +
         2,).
 
-        A point of a continuous line, and a gap between texts of which none is known, have none; nor
-        have the ends beyond all points and the missing value.
+        Numbers with decimals are counted where all that persons have are of one step, and have room
+        between points alone where they are not. Between two texts that are published there is room
+        for one more, which those that the query names share with what it does not name; so it says
+        nothing of what is published that the query names others. The ends beyond all points and the
+        missing value have no room.
         """
+        if self.line.kind == "text":
+            return self.drawable + self._unpublished
         room = np.zeros(self.missing + 1)
         if self.line.kind == "number":
+            if self.parts:
+                room[1:-1:2] = self._above - self._below - 1
+                room[2:-2:2] = self._below[1:] - self._above[:-1] + 1
+                return room
             far = bool((np.abs(self.points) > _FAR_APART).any())
             room[2:-2:2] = np.diff(np.ldexp(self.points, -64) if far else self.points)
             return room
@@ -392,6 +197,58 @@ class Regions:
         if self.line.kind in ("whole", "day"):
             room[2:-2:2] = self._apart.astype(np.float64) - 1
         return room
+
+    @cached_property
+    def drawable(self) -> Floats:
+        """The same without texts that are not published, which no one could spell, shape (2K + 2,)."""
+        if self.line.kind != "text":
+            return self.measure
+        room = np.zeros(self.missing + 1)
+        room[1:-1:2] = self.published
+        return room
+
+    @property
+    def _unpublished(self) -> Floats:
+        """The room for texts that are not published, shape (2K + 2,)."""
+        room = np.zeros(self.missing + 1)
+        if not self.published.any():
+            room[1:-1:2] = self.named
+            return room
+        gap = np.cumsum(self.published)  # how many are published up to each point
+        last = int(gap[-1])
+        between = np.arange(1, len(self.points))
+        inside = between[(gap[between - 1] >= 1) & (gap[between - 1] < last)]
+        of_gap = gap[inside - 1]
+        pieces = np.bincount(of_gap, minlength=last + 1)
+        named = np.bincount(gap[self.named], minlength=last + 1)
+        named_inside = np.flatnonzero(self.named & (gap >= 1) & (gap < last))
+        room[2 * named_inside + 1] = 1 / (1 + named[gap[named_inside]])
+        room[2 * inside] = 1 / (1 + named[of_gap]) / pieces[of_gap]
+        return room
+
+    @cached_property
+    def parts(self) -> int:
+        """In how many parts of a unit numbers with decimals are counted, as all are that persons
+        has; 0 where they are not, or where it is not told.
+        """
+        ends = self.points[self.published]
+        if self.line.kind != "number" or not self.line.of_values or not len(ends):
+            return 0
+        if not bool((np.abs(ends) < _COUNTED / max(_PARTS)).all()):
+            return 0
+        return next((parts for parts in _PARTS if _are_counted(ends, parts).all()), 0)
+
+    @cached_property
+    def _above(self) -> Floats:
+        """The first of the counted numbers above each point, in their steps, shape (K,)."""
+        steps = self.points * self.parts
+        return np.where(_are_counted(self.points, self.parts), np.round(steps) + 1, np.ceil(steps))
+
+    @cached_property
+    def _below(self) -> Floats:
+        """The last one below each point, shape (K,)."""
+        steps = self.points * self.parts
+        return np.where(_are_counted(self.points, self.parts), np.round(steps) - 1, np.floor(steps))
 
     @cached_property
     def least(self) -> Floats:
@@ -413,11 +270,40 @@ class Regions:
             middle = np.where(np.isinf(middle), self.least / 2 + self.greatest / 2, middle)
         return np.where(np.isfinite(middle), middle, 0)
 
+    def value_in(self, codes: Ints, at: Floats) -> npt.NDArray[Any]:
+        """A value in each of some regions of numbers or days, but the missing one's: the point, or
+        by chance one in the gap; beside all points the nearest one. ``at``: above 0 and below 1,
+        shape (n,); there is a point.
+        """
+        last = len(self.points) - 1
+        before, after = (np.clip(codes // 2 - less, 0, last) for less in (1, 0))
+        low, high = self.points[before], self.points[after]
+        inside = (codes % 2 == 0) & (before < after)
+        if self.line.kind == "number":
+            # beside an infinity the other end, and of halves, as no float may hold how far apart
+            # they are
+            start, end = (
+                np.where(np.isfinite(low), low, high),
+                np.where(np.isfinite(high), high, low),
+            )
+            start, end = np.where(np.isfinite([start, end]).all(axis=0), [start, end], 0) / 2
+            between = 2 * (start + at * (end - start))
+            if self.parts:
+                many = self._below[after] - self._above[before] + 1
+                step = self._above[before] + np.minimum(np.floor(at * many), many - 1)
+                between = np.where(many > 0, step / self.parts, between)
+            return np.where(inside, between, high)
+        apart = high.astype(np.uint64) - low.astype(np.uint64)
+        many = np.where(inside & (apart > 1), apart - np.uint64(1), np.uint64(1))
+        step = np.minimum((at * many.astype(np.float64)).astype(np.uint64), many - np.uint64(1))
+        between = (low.astype(np.uint64) + np.uint64(1) + step).astype(np.int64)
+        return np.where(inside & (apart > 1), between, high)
+
     def _ends(self, side: int) -> Floats:
         ends = np.zeros(self.missing + 1)
         beside = self.points
         if not self.line.continuous:
-            most = _FAR["whole"][1 - side]  # beyond it there is none
+            most = FAR["whole"][1 - side]  # beyond it there is none
             beside = beside + np.where(beside == most, 0, 1 - 2 * side)
         ends[1:-1:2] = _rounded(self.points, side)
         if side == 0:
@@ -425,6 +311,15 @@ class Regions:
         else:
             ends[-2], ends[0:-2:2] = math.inf, _rounded(beside, side)
         return ends
+
+
+def _are_counted(numbers: Floats, parts: int) -> Bools:
+    """Which numbers are whole ones of so many parts of a unit, shape (K,).
+
+    >>> _are_counted(np.array([0.1, 0.25, 3]), 10).tolist()
+    [True, False, True]
+    """
+    return np.asarray(np.round(numbers * parts) / parts == numbers)
 
 
 def _rounded(numbers: npt.NDArray[Any], side: int) -> Floats:
@@ -441,58 +336,3 @@ def _rounded(numbers: npt.NDArray[Any], side: int) -> Floats:
     back = np.where(past, 0, floats).astype(np.int64)
     wrong = (past | (back > numbers)) if side == 0 else (~past & (back < numbers))
     return np.where(wrong, np.nextafter(floats, (-math.inf, math.inf)[side]), floats)
-
-
-def _written_times(columns: Sequence[pl.Series]) -> tuple[pl.Datetime | None, tuple[str, ...]]:
-    """What timestamps are read from a CSV, as texts: with how many digits, and which offsets in order;
-    None where they are other texts.
-
-    >>> _written_times([pl.Series(["2026-01-31 12:00:00.000+01:00"])])
-    (Datetime(time_unit='ms', time_zone=None), ('+01:00',))
-    """
-    digits, offsets = set[int](), set[str]()
-    for column in columns:
-        for text in column.cast(pl.String).unique().drop_nulls():
-            if (time := _TIME.fullmatch(text)) is None:
-                return None, ("",)
-            digits.add(len(time["digits"]))
-            offsets.add(time["offset"] or "")
-    unit: Any = {3: "ms", 6: "us", 9: "ns"}.get(digits.pop()) if len(digits) == 1 else None
-    if unit is None or ("" in offsets and len(offsets) > 1):
-        return None, ("",)
-    return pl.Datetime(unit), tuple(sorted(offsets))
-
-
-def declared_tree(attribute: PublishedAttribute) -> Tree | None:
-    """The tree over an attribute's values, checked anew at each call; None where there is none."""
-    if attribute.hierarchy is None or attribute.hierarchy.get("kind") != "tree":
-        return None
-    return Tree.of_paths(attribute.hierarchy["paths"])
-
-
-def spans(tree: Tree) -> dict[str, range]:
-    """The places of the leaves under each node of a tree, a leaf's own among them.
-
-    >>> spans(Tree.of_paths([["flu", "lung", "*"], ["asthma", "lung", "*"]]))["lung"]
-    range(0, 2)
-    """
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for i, path in enumerate(tree.paths):
-        for node in path:
-            first.setdefault(node, i)
-            last[node] = i
-    return {node: range(i, last[node] + 1) for node, i in first.items()}
-
-
-def after(text: str) -> str:
-    """The first text that follows all texts with this prefix.
-
-    >>> after("47")
-    '48'
-    """
-    prefix = text.rstrip(_LAST)
-    if not prefix:
-        return _LAST * (len(text) + 64)
-    next_one = ord(prefix[-1]) + 1
-    return prefix[:-1] + chr(0xE000 if next_one == 0xD800 else next_one)

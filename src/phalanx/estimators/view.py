@@ -21,7 +21,8 @@ from phalanx.arrays import (
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.entries import Facet, small, wide
-from phalanx.estimators.regions import Keys, Line, Regions
+from phalanx.estimators.lines import Keys, Line
+from phalanx.estimators.regions import Regions
 from phalanx.release.manifest import PublishedAttribute
 
 
@@ -248,7 +249,8 @@ class View:
     def line(self, name: str) -> Line:
         """How an attribute's values are ordered."""
         if name not in self._lines:
-            self._lines[name] = Line(self.attribute(name), list(self.ends(name)))
+            cells = any(facet.ends[name].half_open for facet in self.facets_with(name))
+            self._lines[name] = Line(self.attribute(name), list(self.ends(name)), cells=cells)
         return self._lines[name]
 
     def ends(self, name: str) -> Sequence[pl.Series]:

@@ -7,7 +7,7 @@ drawn so; what stays of each row is its bins, a byte or two for each attribute.
 
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -149,11 +149,10 @@ def measure(
     seed = None if seed is None else whole(seed, "the seed", 0)
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = view.persons
-    if not rows or not table.rows:
-        raise ReleaseError(
-            "the release or its original has no row, and nothing can be measured; give the table"
-            " that was published."
-        )
+    if not rows:
+        raise ReleaseError("the release has no row, and nothing can be measured.")
+    if not table.rows:
+        raise ReleaseError("the original has no row; give the table that was published.")
     sets = len(kinds) < len(view.attributes)
     notes = ["sets of values are not measured, and nothing is drawn"] if sets else []
     if max(rows, table.rows) > _COMPARED:
@@ -167,6 +166,8 @@ def measure(
         notes.append("no learning: there is no sensitive attribute of single values")
     elif held_out is not None:
         others = _chosen(held_out, kinds, "held-out table")
+        if not others.height:
+            raise ReleaseError("the held-out table has no row; give one that has some, or none.")
     else:
         notes.append(
             "no learning: it is measured on rows that the release was not made of, which --held-out"
@@ -291,6 +292,10 @@ def _width(bounds: Bounds, name: str) -> float:
     regions = bounds.regions[name]
     last = 2 * len(regions.points) - 1  # the region of the last known point; the first one is 1
     if regions.line.kind in ("whole", "number", "day"):
+        points = regions.points
+        counted = regions.line.kind != "number" and len(points) > 0
+        if counted and int(points[-1]) - int(points[0]) < 2**62:
+            regions = replace(regions, points=points - points[0])  # which floats may not hold
         # halves, as no float may hold how far apart two ends are
         least, greatest = regions.least / 2, regions.greatest / 2
     else:
