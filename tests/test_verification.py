@@ -322,6 +322,28 @@ def test_names_that_are_none(names: Any) -> None:
         verify_table(SOMEBODYS, quasi=names)
 
 
+def test_where_no_bound_is_asked_nothing_holds() -> None:
+    """A table whose rows all differ has not passed any check."""
+    found = verify_table(SOMEBODYS, quasi=["age", "ill"])
+    assert not found.holds and "nothing was asked" in repr(found)
+    said = found.to_json()
+    assert said["holds"] is None and {check["holds"] for check in said["checks"]} == {None}
+    asked = verify_table(SOMEBODYS, quasi=["age"], k=3).to_json()
+    assert asked["holds"] is True
+    assert [check["holds"] for check in asked["checks"]] == [True, None, None, None]
+
+
+def test_values_that_look_alike_are_told_of_somebodys_table() -> None:
+    """Four ways to write one illness are no four illnesses."""
+    ills = ["flu", "Flu", "FLU", "flu "]
+    table = pl.DataFrame({"age": ["2*"] * 4, "ill": ills})
+    found = verify_table(table, quasi=["age"], sensitive="ill", l=4)
+    (note,) = [v.note for v in found.checks if v.name == "values that look alike"]
+    assert found.holds and note.startswith("not covered: 4 sensitive values look like another one")
+    other = verify_table(SOMEBODYS, quasi=["age"], sensitive="ill", k=3)
+    assert "values that look alike" not in {v.name for v in other.checks}
+
+
 def test_somebodys_file(tmp_path: Path) -> None:
     """The same from CSV and Parquet; a table without a sensitive attribute has a k alone."""
     SOMEBODYS.write_csv(tmp_path / "t.csv")

@@ -15,6 +15,9 @@ LIBRARY: Final = (
 
 
 def ended(words: str) -> str:
-    """These words as a sentence, and of a publication what that means for the release."""
-    publishes = " (a release is published whole or not at all)" * (sys.argv[1:2] == ["publish"])
-    return f"{words}{publishes}."
+    """These words as a sentence, and of a publication that the release may be out all the same."""
+    publishes = (
+        " (a release is published whole or not at all: before you publish it again, see by 'phalanx"
+        " series show' whether it is)"
+    )
+    return f"{words}{publishes * (sys.argv[1:2] == ['publish'])}."

@@ -204,6 +204,10 @@ LATER = {
         plan(method='name = "mondrian"\nk = 2'),
         "series 'ward' began with another method",
     ),
+    "another privacy unit": (
+        plan(method=METHOD + 'm = 2\nchanged = "new-record"'),
+        "series 'ward' began with another privacy unit (each record under changed",
+    ),
     "another identifier": (renamed, "began with another identifier"),
     "another sensitive attribute": (
         plan(schema='identifier = "who"\nquasi = ["age", "ill"]\nsensitive = "zip"'),

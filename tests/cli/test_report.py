@@ -103,3 +103,18 @@ def test_wrong_words_are_refused(ward, published) -> None:
     ):
         said = ward.call(*words)
         assert (said.code, said.out) == (2, "") and said.err
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_a_page_of_what_does_not_hold_says_so(ward, published, audience: str) -> None:
+    """On the terminal, by the exit code, and to programs: a manifest that promises more than the
+    groups keep.
+    """
+    manifest = ward.path / published / "release.json"
+    manifest.write_text(re.sub(r'"m": ?\d+', '"m": 7', manifest.read_text()))
+    words = ("report", published, "--for", audience, "--to", "p.html")
+    told = ward.call(*words)
+    assert told.code == 1 and "This does NOT hold: " in told.out
+    assert "do not hand the release out" in told.out.replace("\n", " ")
+    told = ward.call(*words, "--json")
+    assert told.code == 1 and json.loads(told.out)["holds"] is False

@@ -5,12 +5,14 @@ publisher at work is left alone.
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,11 @@ from phalanx.errors import LedgerError, ReleaseError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release import folder
 from phalanx.series import drafting, staging
+from phalanx.series.given import PutInPlace
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
+
+pytestmark = pytest.mark.filterwarnings("ignore::phalanx.series.given.PutInPlace")
 
 # Run by a process of its own. Arguments: folder, series, the step before or after which it dies (or
 # "none"), whether to wait for a line first.
@@ -201,6 +206,31 @@ def test_a_publisher_that_dies(
     made = series_in(tmp_path).publish(table())
     assert made.number == before + (step in KNOWN) + 1
     check_whole(tmp_path, made.number)
+
+
+def test_what_is_put_in_its_place_is_told(tmp_path: Path) -> None:
+    """Of a publisher that was killed between its commit and the rename: until then the next release
+    can be looked at as if the name were there, and the next publisher says which release it named.
+    """
+    die(tmp_path, step="after commit")
+    assert series_in(tmp_path).check(table()).number == 2
+    assert len(staged(tmp_path)) == 1
+    with pytest.warns(PutInPlace, match=r"^s-1 was recorded when its publication was interrupted"):
+        assert series_in(tmp_path).publish(table()).number == 2
+    check_whole(tmp_path, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        series_in(tmp_path).publish(table())
+
+
+def test_what_waits_for_its_name_is_looked_at_as_any_other(tmp_path: Path) -> None:
+    """A release that is another one than the ledger recorded is none, wherever it lies."""
+    die(tmp_path, step="after commit")
+    (left,) = (tmp_path / name for name in staged(tmp_path))
+    manifest = left / "release.json"
+    manifest.write_text(re.sub(r'"rows": ?\d', '"rows": 9', manifest.read_text(), count=1))
+    with pytest.raises(ReleaseError, match="put the published folder back"):
+        series_in(tmp_path).check(table())
 
 
 def interrupt(*_: Any, **__: Any) -> Any:

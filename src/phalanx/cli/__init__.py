@@ -136,8 +136,7 @@ def main() -> None:
             _leave(2, ended(MEMORY))
         _leave(2 if lack_behind(error) else 70, fault(error))
     if code == 130:
-        shows = "; 'phalanx series show' says which releases there are"
-        _leave(code, ended(f"interrupted{shows * (sys.argv[1:2] == ['publish'])}"))
+        _leave(code, ended("interrupted"))
     sys.exit(code)
 
 

@@ -174,6 +174,8 @@ def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
         if results["fails"]
         else "Everything that was checked holds."
         if checked
+        else "NOTHING was checked, as no bound was asked for."
+        if results["measured"]
         else "NOTHING was checked."
     )
     of = f" of {len(releases)} releases" if len(releases) > 1 else ""
@@ -185,10 +187,10 @@ def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
         looked = [
             (name, v)
             for name, v in checks
-            if v.result == "fails" or (details and v.result == "holds")
+            if v.result == "fails" or (details and v.result in ("holds", "measured"))
         ]
         for name, v in checks:
-            if v.result not in ("holds", "fails"):
+            if v.result not in ("holds", "fails", "measured"):
                 unlooked.setdefault(v.note.partition(" for release(s) ")[0], {}).setdefault(
                     name, set()
                 ).add(title)

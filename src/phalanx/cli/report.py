@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from phalanx.cli.locations import release_folders
-from phalanx.cli.output import JSON, show_json, show_line
+from phalanx.cli.output import JSON, show_json, show_line, show_text
 
 if TYPE_CHECKING:
     from phalanx.release.folder import Release
+    from phalanx.report import Audience as AudienceOf
 
 
 class Audience(StrEnum):
@@ -48,19 +49,19 @@ def report(
     ] = None,
     json: bool = JSON,
 ) -> None:
-    """Write the page about the newest of these releases.
+    """Write the page about the newest of these releases; exit code 1 where a check of it fails.
 
     One for *internal* use says, with --original, what adversaries find and what was lost; it names
     no value that was not released. One for *external* use is made of released values alone, and may
-    go with them. JSON keys: page, audience, digest, guarantees, regulator (prosecutor, journalist,
-    marketer, above, population, classes; null where a row is not a person's), questions.
+    go with them. JSON keys: page, audience, digest, holds, guarantees, regulator (prosecutor,
+    journalist, marketer, above, population, classes; null where a row is not a person's), questions.
     """
     from phalanx.cli.locations import check_ending, ledger_url
     from phalanx.errors import ReleaseError
     from phalanx.report.classes import among
     from phalanx.report.looks import Look
     from phalanx.series.bounds import questions
-    from phalanx.series.released import Release, but
+    from phalanx.series.released import Release, but, checks_for
     from phalanx.verification import gather_evidence, read_releases
 
     if audience is Audience.external and (original or ledger):
@@ -78,12 +79,18 @@ def report(
     )
     release = but(Release.read(last.path), evidence=evidence, _earlier=earlier)
     inside = audience is Audience.internal
-    written = release.report(
-        to, audience="internal" if inside else "external", population=population
-    )
+    whom: AudienceOf = "internal" if inside else "external"
+    checks = checks_for(release, whom)
+    failed = [verdict for verdict in checks if not verdict.holds]
+    written = but(release, _shown=checks).report(to, audience=whom, population=population)
     if not json:
         show_line(f"report:    {written}")
-        return
+        if failed:
+            show_text(
+                f"This does NOT hold: {failed[0].name}; do not hand the release out, and see what"
+                " 'phalanx verify' says."
+            )
+        raise typer.Exit(bool(failed))
     look = Look.of(release)  # which the page has shown to be possible
     classes = among(look.classes, population, look.figures.rows)
     asked = questions(release, evidence, ()) if inside else []
@@ -91,10 +98,12 @@ def report(
         "page": str(written),
         "audience": audience.value,
         "digest": release.digest,
+        "holds": not failed,
         "guarantees": [dict(g) for g in release.manifest.guarantees],
         "regulator": None if classes is None else classes.to_json(),
         "questions": [answer.to_json() for answer in asked],
     })  # fmt: skip
+    raise typer.Exit(bool(failed))
 
 
 def _number(release: "Release") -> int:

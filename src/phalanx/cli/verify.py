@@ -136,7 +136,8 @@ def verify(
     """Check what was published, from the files alone and against whatever evidence is given.
 
     Exit code 0 if everything holds, 1 if something does not, 2 if it could not be read. What could
-    not be checked is said. JSON keys: holds, checks (each: name, bound, worst, holds, note).
+    not be checked is said. JSON keys: holds (null where no bound was asked for), checks (each: name,
+    bound, worst, holds, note).
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import ReleaseError
@@ -213,4 +214,4 @@ def verify(
         show_json(verification.to_json())
     else:
         show_verdicts(verification.checks, details=details or theirs)
-    raise typer.Exit(0 if verification.holds else 1)
+    raise typer.Exit(any(not verdict.holds for verdict in verification.checks))

@@ -21,6 +21,8 @@ _DIGITS: Final = (4, 6, 9, 17)
 """So many of them are tried until two figures that differ differ as shown."""
 _FRACTION: Final = 5
 """A fraction of so many characters is shown as it is, as in ``1/3`` or ``12/35``."""
+NONE_ASKED: Final = "none asked"
+"""The bound of a figure that is shown, and compared with nothing."""
 _LONG: Final = re.compile(r"\b\d+/[1-9]\d*\b")
 """Fractions in a text, such as one for each l."""
 
@@ -44,9 +46,11 @@ class Verdict:
 
     @property
     def result(self) -> str:
-        """``holds`` or ``fails``; where nothing was compared, how the note begins: ``not checked``,
-        ``not covered`` or ``stated``.
+        """``holds`` or ``fails``; where nothing was compared, how the note begins (``not checked``,
+        ``not covered`` or ``stated``), or ``measured`` where no bound was asked for.
         """
+        if self.bound == NONE_ASKED:
+            return "measured"
         mark = self.note.partition(":")[0]
         if self.holds and self.worst is None and mark in ("not checked", "not covered", "stated"):
             return mark
@@ -83,7 +87,7 @@ class Verdict:
             "name": self.name,
             "bound": bound,
             "worst": worst,
-            "holds": self.holds,
+            "holds": None if self.result == "measured" else self.holds,
             "note": self.note,
         }
 

@@ -19,10 +19,14 @@ def lacking(numbers: Sequence[int]) -> str:
 
     >>> lacking([1, 2]), lacking([3])
     ('', 'release(s) 1, 2 of the series were not given')
+    >>> lacking([2, 3, 26])
+    'release(s) 1, 4, 5, 6, 7, 8, 9, 10 and 15 more of the series were not given'
     """
     given = set(numbers)
     absent = [str(n) for n in islice((n for n in range(1, numbers[-1]) if n not in given), 8)]
-    return f"release(s) {', '.join(absent)} of the series were not given" if absent else ""
+    left = numbers[-1] - len(given) - len(absent)
+    more = f" and {left} more" if left else ""
+    return f"release(s) {', '.join(absent)}{more} of the series were not given" if absent else ""
 
 
 def one_in(l: Number) -> str:

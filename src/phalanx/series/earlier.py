@@ -2,6 +2,7 @@
 """The releases before the next one of a series, as they were published."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.errors import ReleaseError
@@ -11,9 +12,14 @@ from phalanx.release import folder
 
 
 def unread(series: str, entry: ReleaseEntry) -> folder.Release:
-    """An earlier release, of which nothing is read but what tells that it is as it was published."""
+    """An earlier release, of which nothing is read but what tells that it is as it was published; an
+    interrupted publication may not have given it its name yet.
+    """
+    place = Path(entry.folder)
+    if entry.staging and not place.exists() and (place.parent / entry.staging).exists():
+        place = place.parent / entry.staging
     try:
-        release = folder.Unread(entry.folder)
+        release = folder.Unread(place)
     except (
         ReleaseError
     ) as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher

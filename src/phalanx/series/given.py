@@ -5,8 +5,9 @@ name, a schema, a method or formats.
 
 import contextlib
 import errno
+import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import is_csv, read_source
 from phalanx.engines.fetched import Lines
 from phalanx.errors import (
+    LedgerError,
     MethodError,
     PhalanxWarning,
     PlanError,
@@ -42,6 +44,17 @@ STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
 
 
+_PROMISED: Final = {
+    "method": "method",
+    "guarantees": "guarantee (the method's parameters say it)",
+    "privacy_unit": 'privacy unit (each record under changed = "new-record", else each person)',
+    "identifier": "identifier",
+    "quasi": "list of quasi-identifiers",
+    "sensitive": "sensitive attribute",
+}
+"""What may not change within a series, and what it is called."""
+
+
 class NoPersonReturns(PhalanxWarning):
     """None of a table's persons was in an earlier release, which may be, or be a slip."""
 
@@ -60,6 +73,32 @@ def warn_of_strangers(number: int, persons: "pl.Series", known: "pl.Series") -> 
         NoPersonReturns,
         stacklevel=2,
     )
+
+
+class PutInPlace(PhalanxWarning):
+    """A release that the ledger knew had not got its name when its publication was interrupted."""
+
+
+def warn_of_releases(put: Sequence[Path]) -> None:
+    """Warn of releases that an interrupted publication had recorded, and that have their names now."""
+    for final in put:
+        warnings.warn(
+            f"{final.name} was recorded when its publication was interrupted, and is in its place now:"
+            f" {final}.",
+            PutInPlace,
+            stacklevel=2,
+        )
+
+
+def check_promise(series: str, begun: Mapping[str, Any] | None, promise: Mapping[str, Any]) -> None:
+    """LedgerError where a series began with another promise; the ledger asks again at the commit."""
+    promise = json.loads(json.dumps(promise))
+    for key, word in _PROMISED.items():
+        if begun is not None and begun.get(key) != promise[key]:
+            raise LedgerError(
+                f"series {series!r} began with another {word} and keeps its promise; put it back, or"
+                " give this series another name."
+            )
 
 
 def check_parts(

@@ -74,6 +74,7 @@ class Release(folder.Release):
     """The files of a release in memory, by name; None of one that has a folder."""
     _earlier: Sequence[folder.Release] = ()
     _so_far: Sequence["SoFar"] = ()
+    _shown: "Sequence[Verdict] | None" = None
     _look: "Look | None" = None
     _like: Any = None
 
@@ -426,7 +427,7 @@ class Release(folder.Release):
         target = place_of(path, "the page's file", ReleaseError)
         if audience not in AUDIENCES:
             raise ReleaseError(f"a page is for {' or '.join(AUDIENCES)}, and not {audience!r}.")
-        checks = self._checks_for(audience)
+        checks = checks_for(self, audience) if self._shown is None else self._shown
         inside: dict[str, Any] = {}
         try:
             if audience == "internal":
@@ -461,21 +462,6 @@ class Release(folder.Release):
                 " says where."
             ) from None
         return target
-
-    def _checks_for(self, audience: "Audience") -> list[Verdict]:
-        """What a page shows as checked: for those outside, what anybody can check."""
-        if audience == "internal":
-            return list(self.checks or self.verify().checks)
-        from phalanx.guarantees.verify import verify
-
-        state = self.evidence.state
-        with self.on_disk() as there:
-            return verify(
-                [*self._earlier, there],
-                None if state is None else Evidence(state=state),
-                allow_seeded=self.manifest.not_for_publication,
-                only_last=True,
-            )
 
     def _summary(self) -> dict[str, Any]:
         return {
@@ -573,6 +559,22 @@ class ReleaseInParts(Release):
     def form(self) -> Form:
         """What its tables hold."""
         return folder.Unread(self.path, self.manifest).form
+
+
+def checks_for(release: Release, audience: "Audience") -> list[Verdict]:
+    """What a page shows as checked: for those outside, what anybody can check."""
+    if audience == "internal":
+        return list(release.checks or release.verify().checks)
+    from phalanx.guarantees.verify import verify
+
+    state = release.evidence.state
+    with release.on_disk() as there:
+        return verify(
+            [*release._earlier, there],  # noqa: SLF001 - it is made here
+            None if state is None else Evidence(state=state),
+            allow_seeded=release.manifest.not_for_publication,
+            only_last=True,
+        )
 
 
 def but(release: Release, **others: Any) -> Release:

@@ -4,9 +4,8 @@ nothing behind.
 """
 
 import contextlib
-import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,10 +45,12 @@ from phalanx.series.earlier import published_hierarchies, unread
 from phalanx.series.given import (
     by_lines,
     check_parts,
+    check_promise,
     lasting_of,
     read_registry,
     read_table,
     reason,
+    warn_of_releases,
     writing,
 )
 from phalanx.series.once import as_release
@@ -68,14 +69,6 @@ if TYPE_CHECKING:
     from phalanx.series.in_parts import DraftingInParts
     from phalanx.series.on_spark import DraftingOnSpark
     from phalanx.verification import Verification
-
-_PROMISED = {
-    "method": "method",
-    "guarantees": "guarantee (the method's parameters say it)",
-    "identifier": "identifier",
-    "quasi": "list of quasi-identifiers",
-    "sensitive": "sensitive attribute",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -513,7 +506,7 @@ class Series:
         if not isinstance(frame, Divided | OnSpark):
             schema = written_down(schema, frame, published_hierarchies(earlier))
             microdata = Microdata.encode(frame, schema, key, registry)
-        self._check_promise(ledger.promise(self.name))
+        check_promise(self.name, ledger.promise(self.name), self._promise())
         recall = ledger.recall(self.name)
         groups = {
             entry.number: mapping
@@ -566,7 +559,10 @@ class Series:
         ledger.releases(
             self.name, marked=True
         )  # before anything is mended: an old ledger would not know what it must keep
-        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+        put = staging.recover(
+            self._is.to, self.name, lambda: ledger.releases(self.name, marked=True)
+        )
+        warn_of_releases(put)
         entries = ledger.releases(self.name)
         if wave is not None:
             refuse_twice(wave, _waves(entries))
@@ -626,18 +622,6 @@ class Series:
                 f"release {entry.number} is recorded and cannot be named {final}"
                 f" ({reason(error)}); make room for that name, and the next publish puts it there."
             ) from None
-
-    def _check_promise(self, begun: Mapping[str, Any] | None) -> None:
-        """Whether the series began with this promise; the ledger asks again at the commit, and
-        about the privacy unit.
-        """
-        promise = json.loads(json.dumps(self._promise()))
-        for key, word in _PROMISED.items():
-            if begun is not None and begun.get(key) != promise[key]:
-                raise LedgerError(
-                    f"series {self.name!r} began with another {word} and keeps its promise; put it"
-                    " back, or give this series another name."
-                )
 
     def _promise(self) -> dict[str, Any]:
         """What may not change within a series."""

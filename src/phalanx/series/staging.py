@@ -150,8 +150,9 @@ def hand_out_page(page: Path, final: Path) -> None:
     _flush(final.parent)
 
 
-def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
-    """Finish or remove what interrupted publishers of a series left in a folder.
+def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> list[Path]:
+    """Finish or remove what interrupted publishers of a series left in a folder; the releases that
+    got their names.
 
     ``entries`` reads the ledger. It is asked once the folders are locked: a publisher may commit
     until the moment it dies.
@@ -168,7 +169,8 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
                 except BlockingIOError:
                     busy.append((path, lock))
         if not leftovers and not busy:
-            return
+            return []
+        put: list[Path] = []
         folder_of = {entry.staging: Path(entry.folder) for entry in entries()}
         for (
             path,
@@ -187,6 +189,8 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
                 path.exists() and not final.exists()
             ):  # where the name is taken, the release stays here until it is free
                 _rename(path, final)
+                put.append(final)
+        return put
 
 
 def _staged(to: Path, series: str) -> list[Path]:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.base import NONE_ASKED, Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
+from phalanx.guarantees.stated import alike
 from phalanx.guarantees.staying import in_turn
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.progress import Progress, check_progress, silent
@@ -28,20 +31,23 @@ from phalanx.verification.recorded import share
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """What a check found; ``holds`` only if every single check holds."""
+    """What a check found; ``holds`` only if something was checked, and every single check holds."""
 
     checks: Sequence[Verdict]
     """One for each part that was looked at."""
 
     @property
     def holds(self) -> bool:
-        """Whether every single check holds."""
-        return all(v.holds for v in self.checks)
+        """Whether something was checked, and every single check holds."""
+        return all(v.holds for v in self.checks) and any(
+            v.result != "measured" for v in self.checks
+        )
 
     def __repr__(self) -> str:
         results = Counter(v.result for v in self.checks)
         counts = ", ".join(f"{n} {result}" for result, n in sorted(results.items()))
-        return f"<Verification: {'holds' if self.holds else 'FAILS'} ({counts})>"
+        fails = "FAILS" if results["fails"] else "nothing was asked"
+        return f"<Verification: {'holds' if self.holds else fails} ({counts})>"
 
     def to_json(self) -> dict[str, Any]:
         """What a program reads of the check.
@@ -49,9 +55,14 @@ class Verification:
         Returns
         -------
         dict[str, Any]
-            Stable keys: holds, checks (each name, bound, worst, holds, note).
+            Stable keys: holds, checks (each name, bound, worst, holds, note); holds is None of a
+            table of which no bound was asked, and of a figure that none was asked of.
         """
-        return {"holds": self.holds, "checks": [v.to_json() for v in self.checks]}
+        asked = any(v.result != "measured" for v in self.checks)
+        return {
+            "holds": self.holds if asked else None,
+            "checks": [v.to_json() for v in self.checks],
+        }
 
 
 def verify(
@@ -227,7 +238,7 @@ def verify_table(
     levels_shown = [
         Verdict(
             name=name,
-            bound="none asked",
+            bound=NONE_ASKED,
             worst=_figure(value),
             holds=True,
             note=_NOTES.get(name, ""),
@@ -235,7 +246,9 @@ def verify_table(
         )
         for name, value in figures.items()
     ]
-    return Verification([*verdicts, *levels_shown])
+    texts = table.values is not None and table.values.dtype == pl.String
+    values = table.values.drop_nulls().unique() if table.values is not None and texts else ()
+    return Verification([*verdicts, *levels_shown, *alike(frozenset(values))])
 
 
 _NOTES = {

@@ -291,7 +291,8 @@ class MInvariance:
                 note=(
                     f"{moved} {whom} stand under more than one signature"
                     if moved
-                    else f"{so_far.stood.looked_at} {whom} in {len(given)} release(s)"
+                    else f"{so_far.stood.looked_at} {whom} in {len(given)} release(s), counted in"
+                    " each"
                 ),
                 worst_cases=cases,
             )

@@ -236,8 +236,8 @@ class MInvariance:
             if self.changed == "refuse":
                 raise MethodError(
                     f"{changed} person(s) come with another value of {microdata.schema.sensitive!r}"
-                    ' than was published; set [method] changed = "suppress" or "new-record", or'
-                    " use another method."
+                    ' than was published; set [method] changed = "suppress", or begin another'
+                    " series."
                 )
             if self.changed == "suppress":
                 published[signatures.changed] = False
