@@ -158,7 +158,7 @@ def uniform(release: px.Release, query: Query) -> tuple[float, float]:
     rows = Model(view, bounds, "uniform", ends=False).rows(query.where)
     low, high = bounds.rows(query.where)
     return float(rows.sum()) / view.share, float(
-        np.sqrt((rows * (1 - rows / np.maximum(view.real, 1)))[low < high].sum())
+        np.sqrt(np.maximum(rows * (1 - rows / np.maximum(view.real, 1)), 0)[low < high].sum())
     )
 
 

@@ -17,18 +17,20 @@ from naive import rooms
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import Comparison
 from phalanx.estimators.draws import draw
-from phalanx.estimators.lines import Line
+from phalanx.estimators.lines import Keys, Line
 from phalanx.estimators.regions import Regions
 from phalanx.release.manifest import PublishedAttribute
 
 WORDS = [*"abcdefgh"]
 
 
-def regions_of(kind, values, tests, **line):
-    """The regions of published values and of tests."""
+def regions_of(kind, intervals, tests, **given):
+    """The regions of published intervals, each a low and a high end, and of tests."""
     attribute = PublishedAttribute(name="x", role="quasi", type=kind, columns=["x"])
-    line = Line(attribute, [pl.Series(values)], **line)
-    return Regions.of(line, [line.keys(pl.Series(values).unique().sort())], tests)
+    ends = [pl.Series(side) for side in zip(*intervals, strict=True)]
+    line = Line(attribute, ends, **given)
+    low, high = (Keys.of(line, side) for side in ends)
+    return Regions.of(line, [(low, high)], tests)
 
 
 def said(regions):
@@ -42,18 +44,21 @@ def said(regions):
 
 
 @given(
-    st.sets(st.sampled_from(WORDS), min_size=1),
+    st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), min_size=1, max_size=6),
     st.sets(st.sampled_from(WORDS)),
     st.sets(st.sampled_from(WORDS)),
 )
-@example({"a", "h"}, {"b", "d"}, {"c"})
-def test_texts_between_two_that_are_published_share_one_room(published, named, compared):
+@example([("a", "h")], {"b", "d"}, {"c"})
+@example([("a", "b"), ("e", "f"), ("a", "b"), ("e", "h")], {"c", "d"}, {"g"})
+def test_texts_between_two_that_are_published_share_one_room(drawn, named, compared):
     """As it is spelled out; and a published one has the same room whatever a query names."""
+    intervals = [(min(both), max(both)) for both in drawn]
+    published = {end for interval in intervals for end in interval}
     tests = [Comparison("x", "in", tuple(sorted(named)))] if named else []
     tests += [Comparison("x", "upto", (text,)) for text in sorted(compared)]
-    regions = regions_of("categorical", sorted(published), tests)
+    regions = regions_of("categorical", intervals, tests)
     points = sorted(published | named | compared)
-    expected = rooms.of_texts(points, published, named - published)
+    expected = rooms.of_texts(points, intervals, named - published)
     found = said(regions)
     assert found == {each: pytest.approx(float(expected.get(each, 0))) for each in found}
     assert {*expected} <= {*found}
@@ -77,7 +82,7 @@ def test_numbers_are_counted_in_the_largest_step_of_all(step, multiples, asked):
         one for one in STEPS if all(float(round(end / one) * one) == end for end in ends)
     )
     tests = [Comparison("x", "in", tuple(asked))] if asked else []
-    regions = regions_of("numeric", ends, tests)
+    regions = regions_of("numeric", [(end, end) for end in ends], tests)
     assert regions.parts == 1 / largest
     expected = rooms.of_numbers(regions.points.tolist(), largest)
     assert said(regions) == expected
@@ -95,7 +100,7 @@ def test_numbers_are_counted_in_the_largest_step_of_all(step, multiples, asked):
 )
 def test_other_numbers_are_not_counted(values, cells):
     """They may be any between two; so may those in declared cells, whose ends tell nothing of them."""
-    regions = regions_of("numeric", values, [], cells=cells)
+    regions = regions_of("numeric", [(value, value) for value in values], [], cells=cells)
     assert regions.parts == 0
     assert regions.measure[1:-1:2].tolist() == [0, 0]
 
@@ -110,7 +115,7 @@ def test_what_is_drawn_is_counted_and_in_its_gap(step, multiples, seed):
     dice = np.random.default_rng(seed)
     shift = step if step > 1 else 0
     ends = [shift + m / round(1 / step) if step < 1 else shift + m for m in sorted(multiples)]
-    regions = regions_of("numeric", ends, [])
+    regions = regions_of("numeric", [(end, end) for end in ends], [])
     place = dice.integers(1, len(ends), 400)
     drawn = regions.value_in(2 * place, dice.random(400)).tolist()
     for i, value in zip(place, drawn, strict=True):
@@ -178,3 +183,16 @@ def test_a_number_is_equal_to_a_text_that_is_written_so_alone():
     for wrong in ("zip = 00037", "zip <> 00037", "zip in (5, 1234)", "zip > 5"):
         with pytest.raises(ReleaseError, match=r"'zip' is text.*write a text in 'single quotes'"):
             release.estimate(f"count(*) where {wrong}")
+
+
+def test_ends_are_counted_by_groups_wherever_they_stand():
+    """Many groups with one end have one place, which is no reason to believe that there is a text
+    between it and the next; nor is it that the place is another one in each part.
+    """
+    attribute = PublishedAttribute(name="x", role="quasi", type="categorical", columns=["x"])
+    column = pl.Series(["a", None, "c"])
+    line = Line(attribute, [column])
+    keys = Keys.of(line, column)
+    assert keys.times.tolist() == [1, 1]
+    assert keys.of_entries(None).times.tolist() == [1, 1]
+    assert keys.of_entries(np.array([0, 0, 1, 2, 0])).times.tolist() == [3, 1]

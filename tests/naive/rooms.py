@@ -5,11 +5,15 @@ from fractions import Fraction
 from itertools import pairwise
 
 
-def of_texts(points: list[str], published: set[str], named: set[str]) -> dict[object, Fraction]:
-    """By each point, and by each pair of points that follow each other: 1 at a published text, and
-    between two of them 1 for all others together, which the named ones share alike with all that
-    are not named; that has no more room in one piece than in another.
+def of_texts(
+    points: list[str], intervals: list[tuple[str, str]], named: set[str]
+) -> dict[object, Fraction]:
+    """By each point, and by each pair of points that follow each other: 1 at an end of an interval,
+    and between two of them for all others together 1 over one more than how often an interval ends
+    at the lower one and another begins at the upper one; which the named ones share alike with all
+    that are not named, and that has no more room in one piece than in another.
     """
+    published = {end for interval in intervals for end in interval}
     room: dict[object, Fraction] = {point: Fraction(point in published) for point in points}
     known = [point for point in points if point in published]
     for low, high in pairwise(known):
@@ -17,10 +21,12 @@ def of_texts(points: list[str], published: set[str], named: set[str]) -> dict[ob
         asked = [point for point in inside if point in named]
         ends = [low, *inside, high]
         pieces = [*pairwise(ends)]
+        end, begin = (sum(one[i] == at for one in intervals) for i, at in ((1, low), (0, high)))
+        whole = Fraction(1, 1 + min(end, begin))
         for point in asked:
-            room[point] = Fraction(1, len(asked) + 1)
+            room[point] = whole / (len(asked) + 1)
         for piece in pieces:
-            room[piece] = Fraction(1, (len(asked) + 1) * len(pieces))
+            room[piece] = whole / (len(asked) + 1) / len(pieces)
     return room
 
 

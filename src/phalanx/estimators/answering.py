@@ -213,8 +213,12 @@ def _others(view: View, name: str) -> str | None:
 
 def _is_text_between(view: View, name: str) -> bool:
     """Whether an attribute is texts, of some of which it is said between which they are."""
-    ends = (facet.ends[name] for facet in view.facets_with(name))
-    return view.line(name).kind == "text" and not all(e.exact for e in ends)
+    return view.line(name).kind == "text" and not all(
+        facet.ends[name].exact
+        for part in view.parts or (view,)
+        for facet in part.believed
+        if name in facet.ends
+    )
 
 
 def _of_one(view: View, name: str) -> str | None:

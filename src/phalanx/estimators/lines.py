@@ -8,7 +8,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.arrays import Ints, places_among
+from phalanx.arrays import Bools, Integers, Ints, places_among
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Comparison
@@ -230,6 +230,10 @@ class Keys:
     """In order, shape (d,), without the missing value."""
     which: Ints
     """Shape (n,); anything where the value is missing."""
+    times: Ints
+    """How often each stands, shape (d,)."""
+    there: Bools
+    """Where a value is not missing, shape (n,)."""
 
     @classmethod
     def of(cls, line: Line, values: pl.Series) -> "Keys":
@@ -242,9 +246,19 @@ class Keys:
             of_each = key[places_among(texts, once)]
         else:
             different, of_each = np.unique(line.keys(present), return_inverse=True)
-        which = np.zeros(len(values), dtype=np.int64)
-        which[values.is_not_null().to_numpy()] = of_each
-        return cls(different, which)
+        which, there = np.zeros(len(values), dtype=np.int64), values.is_not_null().to_numpy()
+        which[there] = of_each
+        return cls(different, which, np.bincount(of_each, minlength=len(different)), there)
+
+    def of_entries(self, place: Integers | None) -> "Keys":
+        """The same where each value stands for the entries that have its ``place``, shape (e,); None:
+        for one.
+        """
+        if place is None:
+            return self
+        many = np.bincount(place, minlength=len(self.which))[self.there]
+        times = np.bincount(self.which[self.there], many, minlength=len(self.different))
+        return replace(self, times=times.astype(np.int64))
 
 
 def _written_times(columns: Sequence[pl.Series]) -> tuple[pl.Datetime | None, tuple[str, ...]]:

@@ -9,7 +9,7 @@ is a range of regions and everything else is counting.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -40,15 +40,23 @@ class Regions:
     """Which of them are published ends, and no mere constants of the query, shape (K,)."""
     named: Bools
     """Which of the others a query asks about by ``=`` or ``in``, shape (K,)."""
+    cut: Ints
+    """Of texts, how often some end at a published one and as often others begin at the next,
+    between which there can be none then; shape (published points - 1,).
+    """
 
     @classmethod
     def of(
-        cls, line: Line, ends: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]
+        cls, line: Line, ends: Sequence[tuple[Keys, Keys]], asked: Iterable[Comparison]
     ) -> "Regions":
-        """The regions that the keys of published ends and the constants of a query make."""
+        """The regions that published ends, the low ones beside the high ones, and the constants of a
+        query make.
+        """
         kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
+        none: Ints = np.zeros(0, dtype=np.int64)
         leaves = np.arange(len(line.tree) if line.kind == "leaf" else 0, dtype=kind)
-        known = np.unique(np.concatenate([leaves, *ends]))
+        of_all = [keys.different for both in ends for keys in both]
+        known = np.unique(np.concatenate([leaves, *of_all]))
         tests = [(test.kind, key) for test in asked for key in line.constants(test)]
         named = {key for how, key in tests if how == "in"}
         constants = np.array(sorted({key for _, key in tests}), dtype=kind)
@@ -62,6 +70,7 @@ class Regions:
             np.insert(known, places, constants),
             np.insert(np.ones(len(known), dtype=bool), places, values=False),
             np.insert(np.zeros(len(known), dtype=bool), places, is_named),
+            _cut(known, ends) if line.kind == "text" else none,
         )
 
     def new(self, asked: Iterable[Comparison]) -> set[Any]:
@@ -178,9 +187,9 @@ class Regions:
 
         Numbers with decimals are counted where all that persons have are of one step, and have room
         between points alone where they are not. Between two texts that are published there is room
-        for one more, which those that the query names share with what it does not name; so it says
-        nothing of what is published that the query names others. The ends beyond all points and the
-        missing value have no room.
+        for one more, or less where intervals end and begin there, which those that the query names
+        share with what it does not name; so it says nothing of what is published that the query names
+        others. The ends beyond all points and the missing value have no room.
         """
         if self.line.kind == "text":
             return self.drawable + self._unpublished
@@ -222,8 +231,9 @@ class Regions:
         pieces = np.bincount(of_gap, minlength=last + 1)
         named = np.bincount(gap[self.named], minlength=last + 1)
         named_inside = np.flatnonzero(self.named & (gap >= 1) & (gap < last))
-        room[2 * named_inside + 1] = 1 / (1 + named[gap[named_inside]])
-        room[2 * inside] = 1 / (1 + named[of_gap]) / pieces[of_gap]
+        one = 1 / (1 + self.cut)
+        room[2 * named_inside + 1] = one[gap[named_inside] - 1] / (1 + named[gap[named_inside]])
+        room[2 * inside] = one[of_gap - 1] / (1 + named[of_gap]) / pieces[of_gap]
         return room
 
     @cached_property
@@ -311,6 +321,16 @@ class Regions:
         else:
             ends[-2], ends[0:-2:2] = math.inf, _rounded(beside, side)
         return ends
+
+
+def _cut(known: npt.NDArray[Any], ends: Iterable[tuple[Keys, Keys]]) -> Ints:
+    """How often intervals of texts end at each known one and others begin at the next, shape (d - 1,)."""
+    counts = np.zeros((2, len(known)), dtype=np.int64)
+    for both in ends:
+        for of_side, keys in zip(counts, both, strict=True):
+            of_side[np.searchsorted(known, keys.different)] += keys.times
+    begin, end = counts
+    return np.minimum(end[:-1], begin[1:])
 
 
 def _are_counted(numbers: Floats, parts: int) -> Bools:

@@ -306,12 +306,14 @@ class View:
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
         """The regions of an attribute for a query, which the ends of other releases cut, too."""
-        ends_of_all = [
-            view.keys(name, end).different for view in (self, *beside) for end in view.ends(name)
-        ]
-        return Regions.of(
-            self.line(name), ends_of_all, [t for t in comparisons(asked) if t.attribute == name]
-        )
+        line, ends = self.line(name), list[tuple[Keys, Keys]]()
+        for view in (self, *beside):
+            for of_facet in (facet.ends[name] for facet in view.facets_with(name)):
+                low, high = (view.keys(name, end) for end in (of_facet.low, of_facet.high))
+                if line.kind == "text":
+                    low, high = (keys.of_entries(of_facet.which) for keys in (low, high))
+                ends.append((low, high))
+        return Regions.of(line, ends, [t for t in comparisons(asked) if t.attribute == name])
 
 
 @dataclass(frozen=True, eq=False)
