@@ -14,7 +14,7 @@ from phalanx.estimators import recoded
 from phalanx.estimators.bounds import merged
 from phalanx.estimators.conditions import All, Comparison, Either
 from phalanx.estimators.entries import Ends, Facet
-from phalanx.estimators.lines import Keys, Line, declared_tree, spans
+from phalanx.estimators.lines import Keys, Known, Line, declared_tree, spans
 from phalanx.estimators.models import _classes
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.spreading import Boxes, maximized
@@ -255,7 +255,7 @@ def test_tests_are_true_together_where_each_is(tests, dtype):
     """All of them, or one at least: as by looking at each test and each region."""
     column = pl.Series([1, 3, None, 4], dtype=dtype)
     line = Line(PRICE, [column])
-    regions = Regions.of(line, [(Keys.of(line, column), Keys.of(line, column))], tests)
+    regions = Regions.of(line, Known.of(line, [(Keys.of(line, column),)]), tests)
     masks = [true_in(regions, test) for test in tests]
     assert regions.mask(*tests, every=True).tolist() == np.logical_and.reduce(masks).tolist()
     assert regions.mask(*tests, every=False).tolist() == np.logical_or.reduce(masks).tolist()
@@ -266,7 +266,7 @@ def test_texts_with_a_beginning_are_told_from_others():
     column = pl.Series(["a", "ab", "b", None])
     line = Line(PRICE, [column])
     tests = [Comparison("price", "prefix", ("a",)), Comparison("price", "prefix", ("ab",), True)]
-    regions = Regions.of(line, [(Keys.of(line, column), Keys.of(line, column))], tests)
+    regions = Regions.of(line, Known.of(line, [(Keys.of(line, column),)]), tests)
     masks = [true_in(regions, test) for test in tests]
     assert [regions.mask(test).tolist() for test in tests] == [mask.tolist() for mask in masks]
     assert regions.mask(*tests).tolist() == (masks[0] & masks[1]).tolist()
@@ -279,7 +279,7 @@ def test_many_tests_take_no_table_of_tests_and_regions():
         line = Line(PRICE, [pl.Series([1, 2])])
         tests = [Comparison("price", "in", (i,)) for i in range(n)]
         condition = Either(tuple(tests))
-        regions = {"price": Regions.of(line, [], tests)}
+        regions = {"price": Regions.of(line, Known.of(line, []), tests)}
         return work.memory(lambda: merged(condition, regions))
 
     assert room(8000) < 2.6 * room(4000)

@@ -17,7 +17,7 @@ from naive import rooms
 from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import Comparison
 from phalanx.estimators.draws import draw
-from phalanx.estimators.lines import Keys, Line
+from phalanx.estimators.lines import Keys, Known, Line
 from phalanx.estimators.regions import Regions
 from phalanx.release.manifest import PublishedAttribute
 
@@ -30,7 +30,7 @@ def regions_of(kind, intervals, tests, **given):
     ends = [pl.Series(side) for side in zip(*intervals, strict=True)]
     line = Line(attribute, ends, **given)
     low, high = (Keys.of(line, side) for side in ends)
-    return Regions.of(line, [(low, high)], tests)
+    return Regions.of(line, Known.of(line, [(low, high)]), tests)
 
 
 def said(regions):

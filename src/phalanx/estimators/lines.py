@@ -261,6 +261,37 @@ class Keys:
         return replace(self, times=times.astype(np.int64))
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """All published ends of an attribute."""
+
+    values: npt.NDArray[Any]
+    """Their keys in order, shape (d,); of a tree all leaves."""
+    cut: Ints
+    """Of texts that are published in intervals, how often some end at one and as often others begin
+    at the next, between which there can hardly be any then; shape (d - 1,), (0,) of others.
+    """
+
+    @classmethod
+    def of(cls, line: Line, ends: Sequence[tuple[Keys, ...]]) -> "Known":
+        """Of low ends, with the high ones beside them where these are others."""
+        if line.kind == "leaf":
+            return cls(np.arange(len(line.tree)), np.zeros(0, dtype=np.int64))
+        kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
+        of_all = [np.zeros(0, dtype=kind), *(keys.different for both in ends for keys in both)]
+        if line.kind != "text" or all(len(both) == 1 for both in ends):
+            return cls(np.unique(np.concatenate(of_all)), np.zeros(0, dtype=np.int64))
+        values, place = np.unique(np.concatenate(of_all), return_inverse=True)
+        begin, end = np.zeros((2, len(values)), dtype=np.int64)
+        at = 0
+        for both in ends:
+            for side, keys in ((begin, both[0]), (end, both[-1])) if len(both) == 2 else ():
+                side[place[at : at + len(keys.different)]] += keys.times
+                at += len(keys.different)
+            at += len(both[0].different) if len(both) == 1 else 0
+        return cls(values, np.minimum(end[:-1], begin[1:]))
+
+
 def _written_times(columns: Sequence[pl.Series]) -> tuple[pl.Datetime | None, tuple[str, ...]]:
     """What timestamps are read from a CSV, as texts: with how many digits, and which offsets in order;
     None where they are other texts.

@@ -9,7 +9,7 @@ is a range of regions and everything else is counting.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from phalanx.arrays import Bools, Floats, Ints
 from phalanx.estimators.conditions import Comparison
-from phalanx.estimators.lines import FAR, Keys, Line
+from phalanx.estimators.lines import FAR, Keys, Known, Line
 
 _FAR_APART: Final = 1e290
 """Numbers beyond it are farther apart, or together, than a float holds."""
@@ -41,22 +41,12 @@ class Regions:
     named: Bools
     """Which of the others a query asks about by ``=`` or ``in``, shape (K,)."""
     cut: Ints
-    """Of texts, how often some end at a published one and as often others begin at the next,
-    between which there can be none then; shape (published points - 1,).
-    """
+    """As of the known ends."""
 
     @classmethod
-    def of(
-        cls, line: Line, ends: Sequence[tuple[Keys, Keys]], asked: Iterable[Comparison]
-    ) -> "Regions":
-        """The regions that published ends, the low ones beside the high ones, and the constants of a
-        query make.
-        """
-        kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
-        none: Ints = np.zeros(0, dtype=np.int64)
-        leaves = np.arange(len(line.tree) if line.kind == "leaf" else 0, dtype=kind)
-        of_all = [keys.different for both in ends for keys in both]
-        known = np.unique(np.concatenate([leaves, *of_all]))
+    def of(cls, line: Line, known_ends: Known, asked: Iterable[Comparison]) -> "Regions":
+        """The regions that published ends and the constants of a query make."""
+        known, kind = known_ends.values, known_ends.values.dtype
         tests = [(test.kind, key) for test in asked for key in line.constants(test)]
         named = {key for how, key in tests if how == "in"}
         constants = np.array(sorted({key for _, key in tests}), dtype=kind)
@@ -70,7 +60,7 @@ class Regions:
             np.insert(known, places, constants),
             np.insert(np.ones(len(known), dtype=bool), places, values=False),
             np.insert(np.zeros(len(known), dtype=bool), places, is_named),
-            _cut(known, ends) if line.kind == "text" else none,
+            known_ends.cut,
         )
 
     def new(self, asked: Iterable[Comparison]) -> set[Any]:
@@ -321,16 +311,6 @@ class Regions:
         else:
             ends[-2], ends[0:-2:2] = math.inf, _rounded(beside, side)
         return ends
-
-
-def _cut(known: npt.NDArray[Any], ends: Iterable[tuple[Keys, Keys]]) -> Ints:
-    """How often intervals of texts end at each known one and others begin at the next, shape (d - 1,)."""
-    counts = np.zeros((2, len(known)), dtype=np.int64)
-    for both in ends:
-        for of_side, keys in zip(counts, both, strict=True):
-            of_side[np.searchsorted(known, keys.different)] += keys.times
-    begin, end = counts
-    return np.minimum(end[:-1], begin[1:])
 
 
 def _are_counted(numbers: Floats, parts: int) -> Bools:

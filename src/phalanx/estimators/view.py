@@ -21,14 +21,14 @@ from phalanx.arrays import (
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.estimators.conditions import Condition, comparisons
 from phalanx.estimators.entries import Facet, small, wide
-from phalanx.estimators.lines import Keys, Line
+from phalanx.estimators.lines import Keys, Known, Line
 from phalanx.estimators.regions import Regions
 from phalanx.release.manifest import PublishedAttribute
 
 
 def _nothing_yet() -> dict[str, Any]:
     """What was looked at of a view whose facets are new ones."""
-    return {"_lines": {}, "_keys": {}, "_different": {}, "_totals": {}}
+    return {"_lines": {}, "_keys": {}, "_different": {}, "_totals": {}, "_known": {}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,7 @@ class View:
     _keys: dict[int, Keys] = field(default_factory=dict)
     _different: dict[tuple[int, str], tuple[Ints, Integers]] = field(default_factory=dict)
     _totals: dict[int, Ints] = field(default_factory=dict)
+    _known: dict[str, Known] = field(default_factory=dict)
 
     @classmethod
     def apart(cls, parts: Sequence["View"]) -> "View":
@@ -306,14 +307,21 @@ class View:
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
         """The regions of an attribute for a query, which the ends of other releases cut, too."""
-        line, ends = self.line(name), list[tuple[Keys, Keys]]()
+        tests = [t for t in comparisons(asked) if t.attribute == name]
+        if name in self._known and not beside:
+            return Regions.of(self.line(name), self._known[name], tests)
+        line, ends = self.line(name), list[tuple[Keys, ...]]()
         for view in (self, *beside):
             for of_facet in (facet.ends[name] for facet in view.facets_with(name)):
-                low, high = (view.keys(name, end) for end in (of_facet.low, of_facet.high))
-                if line.kind == "text":
-                    low, high = (keys.of_entries(of_facet.which) for keys in (low, high))
-                ends.append((low, high))
-        return Regions.of(line, ends, [t for t in comparisons(asked) if t.attribute == name])
+                sides = (of_facet.low,) if of_facet.exact else (of_facet.low, of_facet.high)
+                keys = tuple(view.keys(name, end) for end in sides)
+                if line.kind == "text" and not of_facet.exact:
+                    keys = tuple(each.of_entries(of_facet.which) for each in keys)
+                ends.append(keys)
+        known = Known.of(line, ends)
+        if not self.parts and not beside:
+            self._known[name] = known
+        return Regions.of(line, known, tests)
 
 
 @dataclass(frozen=True, eq=False)
