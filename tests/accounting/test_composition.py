@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from naive.safe_sampling_delta import together as naive_together
-from phalanx.accounting import solve, tight_delta, together
+from phalanx.accounting import composition, solve, tight_delta, together
 from phalanx.accounting.composition import added, removed, span
 from phalanx.accounting.tight import added_between, removed_between
 from phalanx.errors import PlanError
@@ -176,7 +176,8 @@ def test_never_more_than_addition(accounting, scheme):
     for releases in (1, 3, 8):
         cost = together(promise, releases)
         assert (cost.epsilon, cost.delta) == (releases, Fraction(releases, 10**6))
-        assert cost.tight_epsilon <= cost.epsilon and cost.tight_delta <= cost.delta
+        assert cost.tight_epsilon <= cost.epsilon
+        assert Fraction(repr(cost.tight_delta)) <= cost.delta
         assert cost.delta_at(cost.tight_epsilon) <= float(cost.delta)
         assert list(cost.to_json()) == [
             "releases",
@@ -206,16 +207,17 @@ def test_a_scheme_costs():
 
 def test_theorem_accounting_composes_any_mechanism():
     """Of the theorem's promise only (epsilon, delta) is used: for two releases the optimal
-    composition of any two such mechanisms, by its formula.
+    composition of any two such mechanisms, by its formula, and as much more as the check may find.
     """
     promise = solve(epsilon="0.5", k=40, accounting="theorem")
     cost = together(promise, 2)
-    e, d = 0.5, promise.delta_theorem
+    e, d, more = 0.5, promise.delta, composition._AGREED
     for epsilon, lost in [(1.0, 0.0), (0.0, (math.exp(1) - 1) / (1 + math.exp(0.5)) ** 2)]:
         optimal = 1 - (1 - d) ** 2 * (1 - lost)
-        assert optimal <= cost.delta_at(epsilon) <= optimal * (1 + 1e-4) + 1e-12
+        least = min(optimal * more, 2 * d if epsilon >= 1 else 1)
+        assert least <= cost.delta_at(epsilon) <= least * (1 + 1e-4) + 1e-12
     both = (1 / (1 + math.exp(-e))) ** 2  # the probability that both lose epsilon
-    lost = 1 - (1 - 0.2) / (1 - d) ** 2
+    lost = 1 - (1 - 0.2 / more) / (1 - d) ** 2
     assert cost.epsilon_at(0.2) == pytest.approx(2 * e + math.log1p(-lost / both), rel=1e-6)
 
 

@@ -15,9 +15,11 @@ import polars as pl
 import pytest
 
 from phalanx import Ledger, Schema, Series
+from phalanx.accounting import composition, solve, together
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, MethodError, PhalanxError, PlanError, SchemaError
+from phalanx.exact import at_most
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.safe_sampling.method import SafeSampling
 from phalanx.randomness import Randomness
@@ -201,7 +203,7 @@ def test_what_would_be_too_much_is_more_than_is_allowed(tmp_path: Path) -> None:
     series = series_in(tmp_path, budget={"epsilon": 1.1852, "delta": 1e-5})
     for _ in range(2):
         series.publish(table())
-    with pytest.raises(MethodError, match=r"would cost epsilon 1\.186 at delta 1e-5, and the plan"):
+    with pytest.raises(MethodError, match=r"would cost epsilon 1\.189 at delta 1e-5, and the plan"):
         series.publish(table())
 
 
@@ -455,3 +457,50 @@ def test_every_entry_point_asks_the_system_for_randomness(
     )
     series_in(tmp_path).publish(table(200))
     assert asked.count(32) >= 2  # the staging folder's name, and the sample
+
+
+PRINTED = [
+    ("tight", "0.25", "1e-6", 2, "0"),
+    ("tight", "0.5", "1e-6", 4, "0"),
+    ("tight", "0.8", "1e-6", 2, "0"),
+    ("tight", "0.25", "1e-5", 3, "0"),
+    ("tight", "1.1", "1e-6", 2, "0.1"),
+    ("theorem", "2", "1e-5", 2, "0"),
+    ("theorem", "1", "1e-6", 6, "0.1"),
+]
+
+
+@pytest.mark.parametrize(("accounting", "epsilon", "delta", "releases", "scheme"), PRINTED)
+def test_what_releases_cost_together_can_be_spent(accounting, epsilon, delta, releases, scheme):
+    """The figures that ``phalanx budget`` prints, put into a plan, last for as many releases, by the
+    bound of the check too; and the figures themselves, which are not rounded up.
+    """
+    promise = solve(epsilon=epsilon, delta=delta, accounting=accounting, epsilon_scheme=scheme)
+    cost = together(promise, releases)
+    for figure in (at_most(cost.tight_epsilon), repr(cost.tight_epsilon)):
+        method = SafeSampling(
+            epsilon=epsilon,
+            delta=delta,
+            accounting=accounting,
+            epsilon_scheme=scheme,
+            budget={"epsilon": figure, "delta": at_most(cost.delta)},
+            expected_rows=200,
+        )
+        assert method._within(releases) and not method._within(100 * releases)
+
+
+def test_the_door_asks_the_check_before_a_sample_is_drawn(monkeypatch):
+    """A budget that the makers' accounting finds large enough, and the check does not, is refused as
+    one that is spent.
+    """
+    budget = {"epsilon": "0.2952", "delta": "2e-6"}
+    method = SafeSampling(epsilon="0.25", delta="1e-6", budget=budget, allow_empty=True)
+    assert method._within(2) is False
+    monkeypatch.setattr(composition, "_AGREED", 1)
+    together.cache_clear()
+    promise = solve(epsilon="0.25", delta="1e-6", accounting="tight")
+    assert together(promise, 2).epsilon_at(2e-6) <= 0.2952
+    assert method._within(2) is False
+    with pytest.raises(MethodError, match="stop here, as a series keeps its budget"):
+        method._check_budget(2)
+    together.cache_clear()

@@ -330,39 +330,40 @@ class DifferentialPrivacy:
             )
             yield self._verdict("budget", bound, None, holds=False, note=note)
             return
-        added = (
-            Fraction(release.number * exact(self.epsilon, "epsilon")),
-            Fraction(release.number * exact(self.delta, "delta")),
-        )
-        plain = (
+        added = self._added(release.number)
+        note = (
             f"by plain addition {release.number} release(s) cost epsilon {_text(added[0])} and"
             f" delta {_text(added[1])}"
         )
-        if added[0] <= most and added[1] <= delta:
-            yield self._verdict(
-                "budget",
-                bound,
-                f"epsilon {_text(added[0])} at delta {_text(added[1])}",
-                holds=True,
-                note=plain,
+        worst = self.together(release.number)
+        if worst != added:
+            note += (
+                f"; composed they cost no more than delta {_text(worst[1])} at epsilon"
+                f" {_text(worst[0])}"
             )
-            return
-        epsilon = (
-            Fraction(self._composed(release.number, most, delta))
-            if most > 0 and delta > 0
-            else Fraction(1)
-        )
-        note = (
-            f"{plain}; composed they cost no more than delta {_text(epsilon)} at epsilon"
-            f" {_text(most)}"
-        )
         yield self._verdict(
             "budget",
             bound,
-            f"epsilon {_text(most)} at delta {_text(epsilon)}",
-            holds=epsilon <= delta,
+            f"epsilon {_text(worst[0])} at delta {_text(worst[1])}",
+            holds=worst[0] <= most and worst[1] <= delta,
             note=note,
         )
+
+    def _added(self, releases: int) -> tuple[Fraction, Fraction]:
+        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        return releases * epsilon, releases * delta
+
+    def together(self, releases: int) -> tuple[Fraction, Fraction]:
+        """The epsilon and delta that so many releases cost together at most, where there is a
+        budget: by plain addition if that is in it, else composed, at the budget's epsilon.
+        """
+        added = self._added(releases)
+        most, delta = (exact((self.budget or {})[key], key) for key in ("epsilon", "delta"))
+        if added[0] <= most and added[1] <= delta:
+            return added
+        if most <= 0 or delta <= 0:
+            return most, Fraction(1)
+        return most, Fraction(self._composed(releases, most, delta))
 
     def _composed(self, releases: int, most: Fraction, delta: Fraction) -> float:
         """An upper bound of the delta of so many releases at the budget's epsilon, by this

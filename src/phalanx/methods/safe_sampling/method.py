@@ -573,7 +573,10 @@ class SafeSampling:
         if releases * self.promise.epsilon <= epsilon and releases * self._delta_exactly <= delta:
             return True
         cost = self._together(releases, float(delta)) if releases > 1 else math.inf
-        return math.isfinite(cost) and Fraction(cost) <= epsilon
+        if not math.isfinite(cost) or Fraction(repr(cost)) > epsilon:
+            return False
+        # which the check will say once more by bounds of its own, when the sample has been drawn
+        return self._guarantee(self.budget).together(releases)[1] <= delta
 
     def _together(self, releases: int, delta: float) -> float:
         """The epsilon of so many releases at a delta, by composition; infinite where there is
