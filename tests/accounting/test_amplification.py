@@ -57,7 +57,8 @@ def test_the_paper_says_so():
     """Beta = 1 changes nothing; half a sample of a half is a quarter of the whole; the figure of
     the formula.
     """
-    assert amplified(1, 1e-5, 1) == (pytest.approx(1), 1e-5)
+    assert amplified(1, 1e-5, 1) == (1, 1e-5)
+    assert amplified("0.9999", "1e-5", "0.3", beta_before="0.3") == (0.9999, 1e-5)
     assert amplified(*amplified(1, "1e-5", 0.5), 0.25, beta_before=0.5) == pytest.approx(
         amplified(1, "1e-5", 0.25)
     )

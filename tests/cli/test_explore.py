@@ -86,3 +86,21 @@ def test_wrong_words_are_refused(ward) -> None:
         said = ward.call("explore", "plan.toml", *words)
         assert (said.code, said.out) == (2, "") and says in said.err, words
         assert not (ward.path / "ward.explore").exists()
+
+
+def test_points_that_no_adversary_reads_are_shown_without_a_picture(ward) -> None:
+    """Of safe sampling there are rows alone; nothing that was found is lost."""
+    ward.plan(
+        method='name = "safe-sampling"\nepsilon = 2\ndelta = 0.01\nallow_empty = true\n'
+        "[method.scheme]\nage = { low = 0, high = 100, width = 50 }\n"
+        "zip = { low = 0, high = 100000, width = 50000 }\n"
+    )
+    names, *rows = LAST.splitlines(keepends=True)
+    many = (row.replace("q", f"q{i}-") for i in range(20) for row in rows)
+    (ward.path / "last.csv").write_text(names + "".join(many))
+    words = ("explore", "plan.toml", "--surrogate", "last.csv")
+    words = (*words, "--try", "safe-sampling epsilon=1,2")
+    said = ward.call(*words)
+    assert said.code == 0 and "picture:" not in said.out and "Nothing was published" in said.out
+    found = json.loads(ward.call(*words, "--json").out)
+    assert found["picture"] is None and len(found["points"]) == 2

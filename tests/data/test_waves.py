@@ -27,6 +27,25 @@ def test_a_wave_is_called_as_it_is_written(values, texts):
     assert waves_of(pl.DataFrame({"wave": values}), "wave").to_list() == texts
 
 
+def test_a_day_is_one_wave_however_its_midnight_is_written():
+    """A table that is exported again by another program may have moments where days were; the wave
+    is out all the same.
+    """
+    days = [date(2018, 1, 31), date(2019, 1, 31)]
+    table = pl.DataFrame({"who": [1, 2], "wave": days})
+    moments = table.with_columns(pl.col("wave").cast(pl.Datetime))
+    assert waves_of(moments, "wave").to_list() == ["2018-01-31", "2019-01-31"]
+    later = moments.with_columns(pl.col("wave") + pl.duration(hours=1))
+    assert waves_of(later, "wave").to_list()[0].startswith("2018-01-31 01:00:00")
+    texts = table.with_columns(pl.col("wave").cast(pl.String) + " 00:00:00")
+    for again in (moments, texts):
+        with pytest.raises(SourceError, match=r"all 2 wave\(s\) of the source are published"):
+            one_wave(again, "wave", None, ["2018-01-31", "2019-01-31"])
+        for written in ("2018-01-31", "2018-01-31 00:00:00.000000", "2018-01-31T00:00"):
+            with pytest.raises(SourceError, match="was published as release 1"):
+                one_wave(again, "wave", written, ["2018-01-31", "2019-01-31"])
+
+
 def test_numbers_in_texts_have_their_own_order():
     """The tenth wave comes after the second, whatever the alphabet says, with zeros before or
     without.
@@ -82,7 +101,10 @@ def test_no_wave_to_publish(wave, published, sentence):
         (PANEL.with_columns(year=pl.Series(["1", " ", "1", "", "1"])), "2 row(s) have no 'year'"),
         (PANEL.with_columns(year=pl.Series([[1]] * 5)), "can tell no waves"),
         (PANEL.clear(), "no rows"),
-        (PANEL.with_columns(year=pl.Series(["9", "09", "8", "8", "8"])), "are one number"),
+        (
+            PANEL.with_columns(year=pl.Series(["9", "09", "8", "8", "8"])),
+            "are one; write them alike",
+        ),
     ],
 )
 def test_a_column_that_tells_no_waves(table, sentence):

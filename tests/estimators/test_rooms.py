@@ -173,6 +173,8 @@ def test_of_a_grid_no_single_number_is_estimated():
     release = px.publish(table, px.Schema(quasi=["age"], sensitive="d"), method, seed=1)
     assert "ask for a range" in str(release.estimate("count(*) where age = 30").notes)
     assert "ask for a range" not in str(release.estimate("count(*) where age > 30").notes)
+    said = str(release.estimate("count(*) where d = 'a'").notes)
+    assert "intervals of texts" not in said  # which are published as they are
 
 
 def test_a_number_is_equal_to_a_text_that_is_written_so_alone():

@@ -164,6 +164,28 @@ def test_parts_follow_from_published_rows_alone(tmp_path, source, parted):
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("identifier", [None, "who"])
+def test_parts_are_laid_beside_their_original(tmp_path, source, parted, identifier):
+    """Each of them, as the whole release is: beside a part of the table, or another one, more rows are
+    published than there are; and it is said where it was looked at.
+    """
+    whole = series(tmp_path, seed=1, name="w", engine="local").publish(source).path
+    people().head(2_000).write_parquet(tmp_path / "few.parquet")
+    for original, holds in ((source, True), (tmp_path / "few.parquet", False)):
+        found = [
+            {
+                v.name.rpartition(": ")[2]: v
+                for v in verify(
+                    path, originals=[original], identifier=identifier, allow_seeded=True
+                ).checks
+            }["counts"]
+            for path in (parted, whole)
+        ]
+        assert [v.holds for v in found] == [holds, holds]
+        assert found[0].worst is not None and "not checked" not in found[0].note
+        assert (found[1].worst > 0) is not holds
+
+
 def test_an_estimate_makes_no_parts(tmp_path, source, monkeypatch):
     """Since it goes by how many rows there are, which would show; what does not fit in one piece is
     refused, and the sentence says what may be asked for.

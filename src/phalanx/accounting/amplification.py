@@ -33,6 +33,8 @@ def amplified(
     (0.15856507874042913, 1e-06)
     """
     ratio = _ratio(beta, beta_before)
+    if ratio == 1:
+        return float_kept(_epsilon(epsilon)), float_kept(_delta(delta))
     grown = _scaled(_epsilon(epsilon), ratio)
     return float_above(grown[1]), float_kept(_delta(delta) * ratio)
 

@@ -61,7 +61,7 @@ def explore(
         )  # fmt: skip
     check_some(exploration)
     drawn = None
-    if exploration.adversaries:
+    if exploration.is_pictured:
         drawn = picture or exploration.folder / "picture.svg"
         writing.write(drawn, exploration.picture())
     written = None if adopt is None else exploration.adopt(*adopt)

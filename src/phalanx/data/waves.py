@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import time
 from itertools import pairwise
 from typing import Final
 
@@ -11,11 +12,15 @@ import polars as pl
 from phalanx.errors import SourceError, did_you_mean, kind_of
 
 _MOST_NAMED: Final = 12
+_MIDNIGHT: Final = re.compile(
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00(?::00(?:\.0+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
+)
+"""A day, as a column of moments writes it."""
 
 
 def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
     """The wave of every row, as text; whole numbers without a fraction, as SPSS and Stata have
-    none.
+    none, and days without their midnight.
 
     SourceError where the table has no such column, or a row has no wave.
 
@@ -32,6 +37,8 @@ def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
         raise SourceError(f"the column {column!r} can tell no waves; name one of numbers or texts.")
     if values.dtype.is_float() and values.is_finite().all() and (values == values.floor()).all():
         values = values.cast(pl.Int64, strict=False)
+    if values.dtype == pl.Datetime and (values.dt.time() == time()).all():
+        values = values.dt.date()
     texts = values.cast(pl.String)
     if blank := texts.null_count() + int((texts.str.strip_chars() == "").sum()):
         raise SourceError(
@@ -65,7 +72,7 @@ def one_wave(
         (pair for pair in pairwise(waves) if _place(pair[0]) == _place(pair[1])), None
     ):
         raise SourceError(
-            f"the waves {alike[0]!r} and {alike[1]!r} in {column!r} are one number; write them"
+            f"the waves {alike[0]!r} and {alike[1]!r} in {column!r} are one; write them"
             " alike at the source."
         )
     if wave is not None:
@@ -114,8 +121,13 @@ def refuse_twice(wave: str, published: Sequence[str | None]) -> None:
 
 
 def _place(wave: str) -> tuple[tuple[int, str], ...]:
-    """Where a wave stands among others: its parts in turn, of which each second one is a number."""
-    parts = re.split(r"([0-9]+)", wave.strip())
+    """Where a wave stands among others: its parts in turn, of which each second one is a number; a
+    day stands where its midnight does.
+
+    >>> _place("2020-01-11 00:00:00.000000") == _place("2020-01-11")
+    True
+    """
+    parts = re.split(r"([0-9]+)", _MIDNIGHT.sub(r"\1", wave.strip()))
     return tuple(
         (len(digits), digits) if i % 2 and (digits := part.lstrip("0") or "0") else (0, part)
         for i, part in enumerate(parts)

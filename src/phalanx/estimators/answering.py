@@ -213,8 +213,12 @@ def _others(view: View, name: str) -> str | None:
 
 def _is_text_between(view: View, name: str) -> bool:
     """Whether an attribute is texts, of some of which it is said between which they are."""
-    return view.line(name).kind == "text" and not all(
-        facet.ends[name].exact
+
+    def between(ends: Ends) -> bool:
+        return not ends.exact and bool((ends.low != ends.high).any())
+
+    return view.line(name).kind == "text" and any(
+        between(facet.ends[name])
         for part in view.parts or (view,)
         for facet in part.believed
         if name in facet.ends

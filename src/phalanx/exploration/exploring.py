@@ -140,7 +140,10 @@ class Exploration:
             if (dots := [dot for _, dot in self._shown(name)])
         ]
         if not panels:
-            raise PlanError("no point could be measured, so that there is no picture; see why.")
+            raise PlanError(
+                "no adversary reads any of the points, so that there is no picture; look at the"
+                " table of points."
+            )
         drawing = Multiples(
             title="What each point risks, and what it loses",
             x="median relative error of random counts; further left is better",
@@ -151,6 +154,11 @@ class Exploration:
             link=link,
         )
         return drawing.drawn(panels)
+
+    @property
+    def is_pictured(self) -> bool:
+        """Whether there is a point that some adversary could be played on."""
+        return any(self._shown(name) for name in self.adversaries)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The head and the rows of a table of points; the last two are what to compare with."""

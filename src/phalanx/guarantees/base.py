@@ -136,7 +136,8 @@ class Guarantee(Protocol):
     ``hides``: what it says that no adversary is certain of, of ``records`` (whose is which) and
     ``values``; ``of_values``: whether it is about sensitive values, as one that hides them is, so
     that it is checked without the persons whose value is not applicable; ``of_each_group``: whether it is
-    about every group by itself, so that a release in parts is checked part by part; ``of_each_person``:
+    about every group by itself, so that a release in parts is checked part by part; ``counts_parts``:
+    whether each of these may be laid beside the original table by itself; ``of_each_person``:
     whether it is about every person by themselves, so that this is done where persons stay in their parts;
     ``over_series``: whether
     its promise is about all releases together; ``no_breach(public, manifest)``: why what is certain

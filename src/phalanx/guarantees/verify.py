@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from phalanx.data.combinations import Combinations
+from phalanx.data.microdata import Microdata
 from phalanx.data.standing import rows_of
 from phalanx.guarantees import stated
 from phalanx.guarantees.base import Followed, Guarantee, Verdict, is_of_each_person
@@ -67,7 +69,8 @@ def verify(
                 series,
                 each,
                 allow_seeded=allow_seeded,
-                beside_original=release.number in {*given.microdata, *given.combinations},
+                original=given.combinations.get(release.number)
+                or given.microdata.get(release.number),
             )
             for public in release.manifest.guarantees:
                 if not _of_each_group(public):
@@ -101,20 +104,26 @@ def _checks(
     whole: tuple[Sequence[Release], Passes] | None,
     *,
     allow_seeded: bool,
-    beside_original: bool = False,
+    original: Combinations | Microdata | None = None,
 ) -> list[Verdict]:
     """What the files of a release show; ``promised``: the guarantees that are checked, ``whole`` as
-    of :func:`_promise`.
+    of :func:`_promise`, ``original``: the table of a release of which this is a part.
     """
     checks = consistency.check(
         release,
         earlier,
         evidence=evidence,
         allow_seeded=allow_seeded,
-        beside_original=beside_original,
+        beside_original=original is not None,
     )
+    beside = Evidence()
+    if isinstance(original, Combinations):
+        beside = Evidence(combinations={release.number: original})
+    elif original is not None:
+        beside = Evidence(microdata={release.number: original})
     for public in promised:
-        checks += _promise(public, release, earlier, evidence, whole)
+        of_part = beside if _counts_parts(public) and original is not None else evidence
+        checks += _promise(public, release, earlier, of_part, whole)
     return [*checks, *stated.check(release)]
 
 
@@ -124,16 +133,14 @@ def _in_parts(
     each: EachPart,
     *,
     allow_seeded: bool,
-    beside_original: bool,
+    original: Combinations | Microdata | None,
 ) -> list[Verdict]:
     """The same of a release in parts, of which one is in memory at a time: each is checked as a
     release by itself, and the verdicts are merged.
     """
     merged = Merged()
     earlier = [before for before in series if before.number < release.number]
-    look = partial(
-        _of_part, release, earlier, allow_seeded=allow_seeded, beside_original=beside_original
-    )
+    look = partial(_of_part, release, earlier, allow_seeded=allow_seeded, original=original)
     for part in each(look, range(len(release.manifest.parts))):
         merged.add(part)
     return merged.verdicts()
@@ -168,7 +175,7 @@ def _of_part(
     number: int,
     *,
     allow_seeded: bool,
-    beside_original: bool,
+    original: Combinations | Microdata | None,
 ) -> Found:
     """What the files of one part show, of all that is about every group by itself."""
     part = Part.read_part(release.path, release.manifest, number)
@@ -180,9 +187,13 @@ def _of_part(
         None,
         None,
         allow_seeded=allow_seeded,
-        beside_original=beside_original,
+        original=original,
     )
     return Found.of(part, checks)
+
+
+def _counts_parts(public: Mapping[str, Any]) -> bool:
+    return bool(getattr(from_parameters(public), "counts_parts", False))
 
 
 def _of_each_group(public: Mapping[str, Any]) -> bool:

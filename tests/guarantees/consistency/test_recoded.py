@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.consistency import recoded
@@ -66,7 +67,7 @@ def test_what_the_slow_twin_publishes_is_sound(tmp_path, seed):
     assert verdicts(release)["consistency"].note == "columns, cells, order, files, chain"
     originals = Counter(image(row, levels) for row in frame.rows(named=True))
     images = Images.of(release.form)
-    assert images.originals(encoded(frame)).tolist() == [
+    assert images.originals(Combinations.of(encoded(frame))).tolist() == [
         originals[row] for row in images.table.rows()
     ]
 
@@ -83,7 +84,7 @@ def test_originals_are_counted_in_whatever_way(monkeypatch, dense, keys):
         made, _ = publish(ROWS, half(ROWS), levels, 1)
         originals = Counter(image(row, levels) for row in ROWS.rows(named=True))
         images = Images.of(made.form)
-        assert images.originals(microdata).tolist() == [
+        assert images.originals(Combinations.of(microdata)).tolist() == [
             originals[row] for row in images.table.rows()
         ]
 
@@ -96,7 +97,7 @@ def test_originals_of_many_attributes_are_counted():
     sizes = [3 if i in (4, 50, 99) else 1 for i in range(100)]
     codes = [rng.integers(0, 6, 500) for _ in sizes]
     piece_of = [np.arange(6) % size for size in sizes]
-    pieces, times = recoded._counted(codes, piece_of, sizes)
+    pieces, times = recoded._counted(codes, piece_of, sizes, np.ones(len(codes[0]), dtype=np.int64))
     rows = zip(*(piece[code] for code, piece in zip(codes, piece_of, strict=True)), strict=True)
     assert dict(zip(map(tuple, pieces.tolist()), times.tolist(), strict=True)) == Counter(
         tuple(map(int, row)) for row in rows

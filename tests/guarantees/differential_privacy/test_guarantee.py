@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from phalanx.accounting import solve, together
+from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -165,7 +166,7 @@ def test_one_row_more_than_the_original_has(tmp_path):
     good = made()
     row = good.form.table.row(0)
     (column,) = np.flatnonzero([image == row for image in Images.of(good.form).table.rows()])
-    times = int(Images.of(good.form).originals(encoded(ROWS))[column])
+    times = int(Images.of(good.form).originals(Combinations.of(encoded(ROWS)))[column])
     others = [other for other in good.form.table.rows() if other != row]
     for number in (times, times + 1):
         release = good.with_rows(others + [row] * number).written(tmp_path / f"{number}")
@@ -316,9 +317,9 @@ def test_originals_of_a_partition_are_counted():
     microdata = Microdata.encode(
         frame, Schema(quasi=["age", "job", "sex"], hierarchies={"job": JOBS}, missing="value")
     )
-    assert sorted(Images.of(partition(boxes)).originals(microdata).tolist()) == sorted(
-        counts.tolist()
-    )
+    assert sorted(
+        Images.of(partition(boxes)).originals(Combinations.of(microdata)).tolist()
+    ) == sorted(counts.tolist())
 
 
 def over(job):

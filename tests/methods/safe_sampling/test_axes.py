@@ -16,7 +16,7 @@ from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PhalanxError, PlanError, SchemaError
-from phalanx.methods.safe_sampling.axes import Axis, axis_of
+from phalanx.methods.safe_sampling.axes import Axis, Grid, axis_of
 from phalanx.methods.safe_sampling.method import SafeSampling
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme
 from phalanx.series.once import publish
@@ -241,3 +241,17 @@ def test_images_do_not_depend_on_how_many_attributes_there_are() -> None:
     again = images[pl.Series(image)].select(pl.col("^.*_low$"))
     assert again.rows() == frame[rows.tolist()].rows()
     assert images.height == images.n_unique()
+
+
+@pytest.mark.parametrize("base", [2**53, 2**60, 1_700_000_000_000_000_000, -(2**62)])
+@pytest.mark.parametrize("width", [1, 5, 100])
+def test_a_cell_of_a_number_that_no_float_holds(base: int, width: int) -> None:
+    """Moments in nanoseconds lie in the cell whose ends are around them."""
+    axis = Grid("x", base, base + 10 * width, (width,))
+    values = [base + i for i in range(0, 10 * width, max(1, width // 7))]
+    domain = (
+        Microdata.encode(pl.DataFrame({"x": values}), Schema(quasi=["x"], types={"x": "numeric"}))
+        .columns["x"]
+        .domain
+    )
+    assert axis.finest(domain).tolist() == [(value - base) // width for value in values]

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Codes, Ints
+from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
@@ -209,7 +210,7 @@ class Images:
             for recoding, (cells, _) in pairs
         ]
 
-    def originals(self, microdata: Microdata) -> Ints:
+    def originals(self, original: Combinations) -> Ints:
         """How many rows of the original table have each image, shape (g,), of images that do not
         overlap.
 
@@ -217,7 +218,7 @@ class Images:
         counted, and then looked for in the images.
         """
         low, high = np.zeros((2, len(self.counts), len(self.recodings)), dtype=np.int64)
-        piece_of, sizes = [], []
+        piece_of, sizes, microdata = [], [], original.microdata
         for i, (recoding, (_, place), (first, last)) in enumerate(
             zip(self.recodings, self.cells, self.codes(microdata), strict=True)
         ):
@@ -231,7 +232,7 @@ class Images:
             low[:, i] = np.searchsorted(cuts, first, side="right")[place]
             high[:, i] = np.searchsorted(cuts, last, side="right")[place]
         codes = [microdata.columns[recoding.name].codes for recoding in self.recodings]
-        pieces, times = _counted(codes, piece_of, sizes)
+        pieces, times = _counted(codes, piece_of, sizes, original.persons)
         image = _holding(pieces, low, high)
         return np.bincount(
             image[image >= 0], weights=times[image >= 0], minlength=len(self.counts)
@@ -242,10 +243,10 @@ _images_of: WeakKeyDictionary[Recoded, Images] = WeakKeyDictionary()
 
 
 def _counted(
-    codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[int]
+    codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[int], persons: Ints
 ) -> tuple[Ints, Ints]:
-    """The different rows as pieces, attribute by attribute, shape (m, d), and how often each
-    occurs.
+    """The different rows as pieces, attribute by attribute, shape (m, d), and how many ``persons``
+    each has.
     """
     if math.prod(sizes) >= _MOST_KEYS:
         table = pl.DataFrame(
@@ -254,18 +255,21 @@ def _counted(
                 for i, (code, piece) in enumerate(zip(codes, piece_of, strict=True))
             }
         )
-        counted = table.group_by(pl.all()).len("times")
+        of_each = pl.Series("times", persons)
+        counted = table.with_columns(of_each).group_by(table.columns).agg(pl.col("times").sum())
         return counted.drop("times").to_numpy(), counted["times"].to_numpy().astype(np.int64)
     key = np.zeros(len(codes[0]), dtype=np.int64)
     for code, piece, size in zip(codes, piece_of, sizes, strict=True):
         key *= size
         key += piece[code]
     if math.prod(sizes) <= _DENSE:
-        tally = np.bincount(key, minlength=math.prod(sizes))
+        tally = np.zeros(math.prod(sizes), dtype=np.int64)
+        np.add.at(tally, key, persons)
         different = np.flatnonzero(tally)
         times = tally[different]
     else:
-        counted = pl.Series("key", key).value_counts(name="times")
+        rows = pl.DataFrame({"key": key, "times": persons})
+        counted = rows.group_by("key").agg(pl.col("times").sum())
         different, times = counted["key"].to_numpy(), counted["times"].to_numpy().astype(np.int64)
     return _apart(different, sizes), times
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Microdata
+from phalanx.data.combinations import Combinations
 from phalanx.errors import PlanError
 from phalanx.exact import MOST_EPSILON, Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Verdict
@@ -82,6 +82,7 @@ class DifferentialPrivacy:
     forms: ClassVar[tuple[str, ...]] = ("recoded",)
     over_series: ClassVar[bool] = True
     of_each_group: ClassVar[bool] = True
+    counts_parts: ClassVar[bool] = True
     epsilon: Number
     delta: Number
     k: int
@@ -143,7 +144,7 @@ class DifferentialPrivacy:
             verdicts = [
                 self._crowd(images),
                 self._scheme(form, images),
-                self._original(images, evidence.microdata.get(release.number)),
+                self._original(images, _original_of(evidence, release.number)),
             ]
         return [*verdicts, self._delta(), *self._together(release, earlier), *self._unseen(form)]
 
@@ -260,10 +261,10 @@ class DifferentialPrivacy:
             )
         return self._verdict("scheme", 0, worst, holds=holds, note=note)
 
-    def _original(self, images: Images, microdata: Microdata | None) -> Verdict:
+    def _original(self, images: Images, original: Combinations | None) -> Verdict:
         """Whether the original table has every image as often as it is published, or more often."""
         part, bound = "counts", 0
-        if microdata is None:
+        if original is None:
             return self._verdict(
                 part, bound, None, holds=True, note="not checked: no original table was given"
             )
@@ -275,9 +276,9 @@ class DifferentialPrivacy:
                 holds=False,
                 note="not looked at, since the images are not those of the scheme",
             )
-        if unlike := unlike_attributes(images, microdata):
+        if unlike := unlike_attributes(images, original.microdata):
             return self._verdict(part, bound, None, holds=False, note=unlike)
-        more = np.maximum(0, images.counts - images.originals(microdata))
+        more = np.maximum(0, images.counts - images.originals(original))
         note = "published rows beyond those of the original table that have their image"
         return self._verdict(part, bound, int(more.sum()), holds=not more.any(), note=note)
 
@@ -401,6 +402,12 @@ class DifferentialPrivacy:
         yield self._verdict(
             "choice of the scheme", readable(self.epsilon_scheme), None, holds=True, note=note
         )
+
+
+def _original_of(evidence: Evidence, number: int) -> Combinations | None:
+    """The original table of a release, where it is given."""
+    microdata = evidence.microdata.get(number)
+    return evidence.combinations.get(number) if microdata is None else Combinations.of(microdata)
 
 
 def _budget(budget: Mapping[str, Number]) -> dict[str, Fraction]:

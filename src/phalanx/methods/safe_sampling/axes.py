@@ -262,9 +262,11 @@ class Grid(Axis):
         return self._cell(domain, 0)
 
     def _cell(self, domain: Domain, level: int) -> Codes:
-        edges = self.edges(level).to_physical().cast(pl.Float64).to_numpy()
         first = int(domain.has_missing)
-        values = domain.values[first:].to_physical().cast(pl.Float64).to_numpy()
+        columns = [self.edges(level).to_physical(), domain.values[first:].to_physical()]
+        if any(column.dtype.is_float() for column in columns):
+            columns = [column.cast(pl.Float64) for column in columns]
+        edges, values = (column.to_numpy() for column in columns)  # of whole numbers each as it is
         cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2).astype(
             np.int32
         )
