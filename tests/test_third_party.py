@@ -18,7 +18,7 @@ import pytest
 from phalanx import Mondrian, Release, Schema, Series, publish, verify
 from phalanx.adversaries.opinion import play_all, play_none, play_one
 from phalanx.data.microdata import Microdata
-from phalanx.errors import GuaranteeError, ReleaseError
+from phalanx.errors import GuaranteeError, ReleaseError, fault
 from phalanx.exploration.grid import sections
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.methods.base import offers
@@ -343,3 +343,21 @@ def test_a_form_must_describe_its_layout(tmp_path: Path) -> None:
         ReleaseError, match="the manifest says generalized and does not describe its layout so"
     ):
         Release.read(made.path)
+
+
+def test_a_fault_of_a_package_is_its_own(tmp_path, monkeypatch) -> None:
+    """Its makers are told of it, and not ours; of one that adds nothing to Phalanx we are."""
+    source = "def fails():\n    raise NotImplementedError('secret')\n"
+    announced = {"phalanx.adversaries": {"their-adversary": "their_package.code:Theirs"}}
+    install(tmp_path / "a", "their-package", {"code": source}, announced, monkeypatch)
+    install(tmp_path / "b", "other-package", {"code": source}, {}, monkeypatch)
+    told = []
+    for name in ("their_package", "other_package"):
+        with pytest.raises(NotImplementedError) as raised:
+            import_module(f"{name}.code").fails()
+        told.append(fault(raised.value))
+    assert told[0] == (
+        "a fault of the package 'their_package' (NotImplementedError in code.py, line 2); please"
+        " report it to its makers."
+    )
+    assert told[1].startswith("a fault of Phalanx itself (NotImplementedError in code.py")

@@ -249,11 +249,26 @@ def fault(error: BaseException) -> str:
     if lack := lack_behind(error):
         return str(lack)
     where = traceback.extract_tb(error.__traceback__)[-1]
-    name = Path(where.filename).name
-    return (
-        f"a fault of Phalanx itself ({type(error).__name__} in {name}, line {where.lineno}); please"
-        " report it."
-    )
+    place = f"({type(error).__name__} in {Path(where.filename).name}, line {where.lineno})"
+    if package := _extending(error):
+        return f"a fault of the package {package!r} {place}; please report it to its makers."
+    return f"a fault of Phalanx itself {place}; please report it."
+
+
+def _extending(error: BaseException) -> str:
+    """The package that adds something to Phalanx and in which an error was raised; empty for none."""
+    from importlib.metadata import distributions  # slow to import
+
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    module = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0] if frames else ""
+    own = __name__.partition(".")[0]
+    if module in ("", own):
+        return ""
+    points = (point for found in distributions() for point in found.entry_points)
+    added = {
+        point.module.partition(".")[0] for point in points if point.group.startswith(f"{own}.")
+    }
+    return module if module in added else ""
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -20,7 +20,8 @@ def published(cell, k, beta):
 
 @pytest.mark.parametrize("accounting", ["theorem", "tight"])
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "cell"), [("1", "1e-6", 60), ("2", "1e-3", 25), ("0.1", "1e-4", 40)]
+    ("epsilon", "delta", "cell"),
+    [("1", "1e-6", 60), ("2", "1e-3", 25), ("0.1", "1e-4", 40), ("1", "1e-3", 60)],
 )
 def test_no_k_publishes_more(accounting, epsilon, delta, cell):
     """The promise holds, and no other k with its largest beta has more rows to be expected (by a

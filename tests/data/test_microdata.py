@@ -475,3 +475,20 @@ def test_a_promise_about_one_value_is_refused_for_sets():
     of_sets(pl.Series(["a", "b"]), Schema(quasi=["age"], sensitive="r")).check_single_valued(
         "m-invariance"
     )
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {"North": ["A", "B"]},
+        [("A", "N"), ("B", "N")],
+        (("A", "N"), ("B", "N")),
+        (("A", "*"), ("B", "N", "*")),
+        (),
+    ],
+    ids=str,
+)
+def test_a_tree_is_made_of_checked_paths(paths):
+    """By hand it is refused, and said how it is made."""
+    with pytest.raises(SchemaError, match=r"make it by Tree\.of_paths"):
+        Tree(paths)

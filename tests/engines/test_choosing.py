@@ -222,6 +222,17 @@ def test_a_series_goes_on_as_it_began(source, engine, began):
     assert (again is None) == (began == "local")
 
 
+def test_a_series_in_parts_asks_for_a_table_that_can_be_read_so(source):
+    """A frame, or a file that is no Parquet: the way out is not to leave an engine out that is not
+    named.
+    """
+    table = pl.read_parquet(source / "t.parquet")
+    with pytest.raises(PlanError, match=r"this series began in parts.*write the table into such"):
+        divide(table, SCHEMA, Mondrian(k=2), began="out-of-core")
+    with pytest.raises(PlanError, match="leave the engine out"):
+        divide(table, SCHEMA, Mondrian(k=2), "out-of-core")
+
+
 def test_a_csv_file_is_fetched_to_where_it_is_published(monkeypatch, tmp_path):
     """On the disk where it does not fit, or the plan or the series divides it; else in memory, and
     always where the method needs all of it.

@@ -3,6 +3,7 @@
 published, and a text that a query names takes nothing from those that were.
 """
 
+from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 
@@ -198,3 +199,12 @@ def test_ends_are_counted_by_groups_wherever_they_stand():
     assert keys.times.tolist() == [1, 1]
     assert keys.of_entries(None).times.tolist() == [1, 1]
     assert keys.of_entries(np.array([0, 0, 1, 2, 0])).times.tolist() == [3, 1]
+
+
+def test_a_date_without_quotes_is_told_what_it_is():
+    """A sum."""
+    table = pl.DataFrame({"born": [date(1950, 1, i % 28 + 1) for i in range(40)], "d": [1, 2] * 20})
+    release = px.publish(table, px.Schema(quasi=["born"], sensitive="d"), px.Mondrian(k=4))
+    with pytest.raises(ReleaseError, match=r"write the date as '1950-01-01'"):
+        release.estimate("count(*) where born < 1950-01-01")
+    assert release.estimate("count(*) where born < '1950-01-01'").high == 0

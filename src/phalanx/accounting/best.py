@@ -5,8 +5,8 @@ Of a cell of c rows, each is published with probability beta P(Bin(c - 1, beta) 
 rises with beta and falls with k. So for every k only the largest beta that keeps the promise is of
 interest, and for every beta only the smallest k. The search runs over k: about forty values up to
 c, evenly on a logarithmic scale, then all values between the neighbours of the best (or forty of
-them, again and again, where they are more); betas are compared to six digits. The winner and its
-two neighbours are then solved for in full.
+them, again and again, where they are more); betas are compared to six digits. The best of them are
+then solved for in full.
 """
 
 import math
@@ -25,6 +25,10 @@ _LEAST_DELTA = Fraction(1, 10**300)
 """Betas are compared as floats, of which there are few below it."""
 _AT_ONCE = 40
 _DIGITS = 6
+_SOLVED = 12
+"""So many of the best are solved in full: by the theorem delta falls at jumps, where the rough beta
+is off.
+"""
 
 
 def best_beta(
@@ -76,7 +80,8 @@ def best_beta(
         if all(k in roughly for k in ks):
             break
     k_of = {}
-    for k in {near[0], tried[at], near[1]}:
+    best = sorted(roughly, key=roughly.__getitem__)[-_SOLVED:]
+    for k in {near[0], tried[at], near[1], *best}:
         if roughly[k] > -math.inf:
             try:
                 beta = largest_beta(accounting, k, own, limit)

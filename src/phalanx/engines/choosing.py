@@ -156,7 +156,8 @@ def divide(
             f"[publish] engine = {engine!r} is not how the series began, and its persons stay where"
             " they are; leave the engine out, or begin another series."
         )
-    engine = "out-of-core" if engine is None and began == "out-of-core" else engine
+    goes_on = engine is None and began == "out-of-core"
+    engine = "out-of-core" if goes_on else engine
     if engine == "spark":
         return _on_spark(table, schema, method, memory_limit, spark_master)
     if spark_master is not None:
@@ -174,8 +175,11 @@ def divide(
             return None
         check_parquet(table)
         raise PlanError(
-            "[publish] engine = 'out-of-core' reads Parquet, CSV that is not packed, or a query, and"
-            " no wave of a panel; leave the engine out."
+            "this series began in parts, in which persons stay, and goes on from Parquet, CSV that is"
+            " not packed, or a query; write the table into such a file."
+            if goes_on
+            else "[publish] engine = 'out-of-core' reads Parquet, CSV that is not packed, or a query,"
+            " and no wave of a panel; leave the engine out."
         )
     columns = len([name for name in batches.names if name not in schema.drop])
     rows = batches.rows

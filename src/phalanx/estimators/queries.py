@@ -4,6 +4,7 @@ something cannot.
 """
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -20,6 +21,8 @@ from phalanx.estimators.conditions import (
     negate,
 )
 
+_DAY: Final = re.compile(r"'([0-9]{4}) - ([0-9]{1,2}) - ([0-9]{1,2})'")
+"""A date without quotes, as it is read."""
 _EXAMPLE: Final = "count(*) where age between 30 and 40"
 _AGGREGATES: Final[dict[str, Aggregate]] = {"Sum": "sum", "Avg": "mean"}
 _COMPARED: Final = {
@@ -285,6 +288,11 @@ def between(name: str, low: Any, high: Any) -> Condition:
 
 
 def _refusal(what: str) -> ReleaseError:
+    if day := _DAY.fullmatch(what):
+        written = "-".join(part.zfill(2) for part in day.groups())
+        return ReleaseError(
+            f"{written} without quotes is a sum of three numbers; write the date as '{written}'."
+        )
     return ReleaseError(
         f"{what} cannot be asked of a release, which knows columns beside constants; write it as in"
         f" {_EXAMPLE!r}."

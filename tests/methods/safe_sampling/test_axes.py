@@ -243,6 +243,14 @@ def test_images_do_not_depend_on_how_many_attributes_there_are() -> None:
     assert images.height == images.n_unique()
 
 
+def test_a_date_in_quotes_is_told_how_it_is_written() -> None:
+    """A plan is TOML, in which dates are no texts."""
+    schema = Schema(quasi=["born"])
+    grid = {"low": "1930-01-01", "high": "2020-01-01", "width": 3650}
+    with pytest.raises(PlanError, match=r"write dates without quotes, as low = 2015-01-01"):
+        FixedScheme.of({"born": grid}, schema)
+
+
 @pytest.mark.parametrize("base", [2**53, 2**60, 1_700_000_000_000_000_000, -(2**62)])
 @pytest.mark.parametrize("width", [1, 5, 100])
 def test_a_cell_of_a_number_that_no_float_holds(base: int, width: int) -> None:

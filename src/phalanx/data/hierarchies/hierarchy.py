@@ -80,6 +80,19 @@ class Tree:
     paths: tuple[tuple[str, ...], ...]
     """Of each leaf, the nodes from it up to the root, all of one length; ``of_paths`` makes them."""
 
+    def __post_init__(self) -> None:
+        """SchemaError where the paths are not as ``of_paths`` makes them."""
+        paths: object = self.paths
+        if (
+            not isinstance(paths, tuple)
+            or not all(isinstance(path, tuple) and path[-1:] == ("*",) for path in paths)
+            or len({len(path) for path in paths}) != 1
+        ):
+            raise SchemaError(
+                "a tree takes paths that were checked; make it by Tree.of_paths([['flu', 'lung', '*'],"
+                " …]), each from a leaf up to '*'."
+            )
+
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[str]]) -> "Tree":
         """Check the paths, level them, and put the leaves in order.

@@ -414,8 +414,8 @@ def _grid(name: str, declared: Mapping[str, Any]) -> Grid:
         ends, steps = [_number(x) for x in (low, high)], [_number(w) for w in widths]
     except (TypeError, ValueError, OverflowError):
         raise PlanError(
-            f"[method.scheme] {name} has an end or a width that is no number (of days, for dates);"
-            " correct it."
+            f"[method.scheme] {name} has an end or a width that is no number; write dates without"
+            " quotes, as low = 2015-01-01, and widths in days."
         ) from None
     if not ends[0] < ends[1]:
         raise PlanError(

@@ -60,15 +60,21 @@ def check_eligible(
     asked: Number,
     *,
     columns_are_named: bool,
+    may_suppress: bool,
+    may_generalize: bool,
+    whole_l: bool,
 ) -> None:
     """NotEligible where the whole table, taken as one bucket, does not keep the largest share that
-    l, as it was ``asked`` for, allows.
+    l, as it was ``asked`` for, allows; with the ways out that other parameters leave: whether rows may
+    be suppressed, columns generalized, and l any number or a ``whole_l`` alone.
     """
     l, sensitive = exact(asked, "l"), microdata.schema.sensitive
     above, below, where = largest_share(coded)
     if l * above <= below:
         return
-    lower = lower_to("l", math.floor(100 * below / above) / 100)
+    most_l = math.floor(below / above) if whole_l else math.floor(100 * below / above) / 100
+    lower = lower_to("l", most_l)
+    suppress = "suppress rows with not_eligible, or " * may_suppress
     if sensitive is None:
         raise NotEligible(
             f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows,"
@@ -79,8 +85,7 @@ def check_eligible(
     if not beside:
         raise NotEligible(
             f"a value of column {sensitive!r} stands in {above} of {below} rows, and l ="
-            f" {asked} allows at most 1/l; {lower}suppress rows with not_eligible, or make the"
-            " values coarser at the source."
+            f" {asked} allows at most 1/l; {lower}{suppress}make the values coarser at the source."
         )
 
     def kept(*names: str) -> bool:
@@ -90,8 +95,8 @@ def check_eligible(
     if not kept():
         most = int(np.bincount(microdata.sensitive.codes).max())
         way_out = (
-            f"a value stands in {most} of all {coded.rows} rows, so {lower}suppress rows with"
-            " not_eligible, or make the values coarser at the source."
+            f"a value stands in {most} of all {coded.rows} rows, so {lower}{suppress}make the values"
+            " coarser at the source."
         )
     else:
         blockers = [name for name in beside if not kept(name)]
@@ -107,7 +112,7 @@ def check_eligible(
         )
         way_out = (
             f"{which}: {remedy}, {lower}or make {'it' if len(beside) == 1 else 'them'} coarser"
-            " with generalize_columns_k."
+            f" {'with generalize_columns_k' if may_generalize else 'at the source'}."
         )
     raise NotEligible(
         f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on"

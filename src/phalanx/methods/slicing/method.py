@@ -367,7 +367,16 @@ class Slicing:
                 )
             if self.diversity == "frequency":
                 named = not isinstance(self.columns, int)
-                check_eligible(part, coded, columns, self.l, columns_are_named=named)
+                check_eligible(
+                    part,
+                    coded,
+                    columns,
+                    self.l,
+                    columns_are_named=named,
+                    may_suppress=self.t is None and self.generalize_columns_k is None,
+                    may_generalize=self.not_eligible == "refuse",
+                    whole_l=self.grouping == "membership",
+                )
             return self._buckets(part, coded, columns, rng)
 
         buckets = grouped_apart(shown, in_buckets, self._others, least=self.bucket_size or 1)
