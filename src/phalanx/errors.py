@@ -264,7 +264,7 @@ def _extending(error: BaseException) -> str:
     own = __name__.partition(".")[0]
     if module in ("", own):
         return ""
-    points = (point for found in distributions() for point in found.entry_points)
+    points = (point for package in distributions() for point in package.entry_points)
     added = {
         point.module.partition(".")[0] for point in points if point.group.startswith(f"{own}.")
     }
