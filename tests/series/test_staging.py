@@ -196,7 +196,7 @@ def test_a_publisher_that_dies(
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, dying)
         patch.setattr(staging.Folder, "__exit__", lambda self, *_: os.close(self._lock))
-        patch.setattr(staging, "recover", lambda *a: recover(*a) if alive else None)
+        patch.setattr(staging, "recover", lambda *a: recover(*a) if alive else [])
         with pytest.raises(Death):
             series_in(tmp_path, report=step == "before report").publish(table())
     assert len(recorded(tmp_path)) == before + (step in KNOWN)
