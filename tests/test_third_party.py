@@ -347,7 +347,7 @@ def test_a_form_must_describe_its_layout(tmp_path: Path) -> None:
 
 def test_a_fault_of_a_package_is_its_own(tmp_path, monkeypatch) -> None:
     """Its makers are told of it, and not ours; of one that adds nothing to Phalanx we are."""
-    source = "def fails():\n    raise NotImplementedError('secret')\n"
+    source = "def fails():\n    raise NotImplementedError('secret')\n\ndef calls():\n    import json\n    json.loads('secret')\n"
     announced = {"phalanx.adversaries": {"their-adversary": "their_package.code:Theirs"}}
     install(tmp_path / "a", "their-package", {"code": source}, announced, monkeypatch)
     install(tmp_path / "b", "other-package", {"code": source}, {}, monkeypatch)
@@ -361,3 +361,6 @@ def test_a_fault_of_a_package_is_its_own(tmp_path, monkeypatch) -> None:
         " report it to its makers."
     )
     assert told[1].startswith("a fault of Phalanx itself (NotImplementedError in code.py")
+    with pytest.raises(ValueError) as raised:
+        import_module("their_package.code").calls()
+    assert fault(raised.value).startswith("a fault of the package 'their_package' (JSONDecodeError")

@@ -330,6 +330,9 @@ def test_where_no_bound_is_asked_nothing_holds() -> None:
     assert said["holds"] is None and {check["holds"] for check in said["checks"]} == {None}
     asked = verify_table(SOMEBODYS, quasi=["age"], k=3).to_json()
     assert asked["holds"] is True
+    alike = pl.DataFrame({"age": ["2*"] * 2, "ill": ["flu", "Flu"]})
+    told = verify_table(alike, quasi=["age"], sensitive="ill")  # which is no check that holds
+    assert not told.holds and told.to_json()["holds"] is None
     assert [check["holds"] for check in asked["checks"]] == [True, None, None, None]
 
 

@@ -260,15 +260,16 @@ def _extending(error: BaseException) -> str:
     from importlib.metadata import distributions  # slow to import
 
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    module = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0] if frames else ""
+    modules = [str(each.f_globals.get("__name__", "")).partition(".")[0] for each in frames]
     own = __name__.partition(".")[0]
-    if module in ("", own):
+    if modules[-1:] == [own]:
         return ""
     points = (point for package in distributions() for point in package.entry_points)
     added = {
         point.module.partition(".")[0] for point in points if point.group.startswith(f"{own}.")
     }
-    return module if module in added else ""
+    nearest = next((each for each in reversed(modules) if each == own or each in added), own)
+    return "" if nearest == own else nearest
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

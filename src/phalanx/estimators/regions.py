@@ -229,7 +229,7 @@ class Regions:
     @cached_property
     def parts(self) -> int:
         """In how many parts of a unit numbers with decimals are counted, as all are that persons
-        has; 0 where they are not, or where it is not told.
+        have; 0 where they are not, or where it is not told.
         """
         ends = self.points[self.published]
         if self.line.kind != "number" or not self.line.of_values or not len(ends):

@@ -64,13 +64,15 @@ def verify(
             continue
         if release.manifest.parts:
             given = evidence or Evidence()
+            original = given.combinations.get(release.number) or given.microdata.get(release.number)
+            counted = any(map(_counts_parts, release.manifest.guarantees))
             checks = _in_parts(
                 release,
                 series,
                 each,
                 allow_seeded=allow_seeded,
-                original=given.combinations.get(release.number)
-                or given.microdata.get(release.number),
+                beside_original=original is not None,
+                original=original if counted else None,
             )
             for public in release.manifest.guarantees:
                 if not _of_each_group(public):
@@ -104,17 +106,19 @@ def _checks(
     whole: tuple[Sequence[Release], Passes] | None,
     *,
     allow_seeded: bool,
+    beside_original: bool = False,
     original: Combinations | Microdata | None = None,
 ) -> list[Verdict]:
     """What the files of a release show; ``promised``: the guarantees that are checked, ``whole`` as
-    of :func:`_promise`, ``original``: the table of a release of which this is a part.
+    of :func:`_promise`, ``original``: the table of a release of which this is a part, for those that
+    count it part by part.
     """
     checks = consistency.check(
         release,
         earlier,
         evidence=evidence,
         allow_seeded=allow_seeded,
-        beside_original=original is not None,
+        beside_original=beside_original,
     )
     beside = Evidence()
     if isinstance(original, Combinations):
@@ -133,6 +137,7 @@ def _in_parts(
     each: EachPart,
     *,
     allow_seeded: bool,
+    beside_original: bool,
     original: Combinations | Microdata | None,
 ) -> list[Verdict]:
     """The same of a release in parts, of which one is in memory at a time: each is checked as a
@@ -140,7 +145,14 @@ def _in_parts(
     """
     merged = Merged()
     earlier = [before for before in series if before.number < release.number]
-    look = partial(_of_part, release, earlier, allow_seeded=allow_seeded, original=original)
+    look = partial(
+        _of_part,
+        release,
+        earlier,
+        allow_seeded=allow_seeded,
+        beside_original=beside_original,
+        original=original,
+    )
     for part in each(look, range(len(release.manifest.parts))):
         merged.add(part)
     return merged.verdicts()
@@ -175,6 +187,7 @@ def _of_part(
     number: int,
     *,
     allow_seeded: bool,
+    beside_original: bool,
     original: Combinations | Microdata | None,
 ) -> Found:
     """What the files of one part show, of all that is about every group by itself."""
@@ -187,6 +200,7 @@ def _of_part(
         None,
         None,
         allow_seeded=allow_seeded,
+        beside_original=beside_original,
         original=original,
     )
     return Found.of(part, checks)

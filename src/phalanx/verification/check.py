@@ -39,9 +39,11 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Whether something was checked, and every single check holds."""
-        return all(v.holds for v in self.checks) and any(
-            v.result != "measured" for v in self.checks
-        )
+        return self._compared and all(v.holds for v in self.checks)
+
+    @property
+    def _compared(self) -> bool:
+        return any(v.result in ("holds", "fails") for v in self.checks)
 
     def __repr__(self) -> str:
         results = Counter(v.result for v in self.checks)
@@ -58,9 +60,8 @@ class Verification:
             Stable keys: holds, checks (each name, bound, worst, holds, note); holds is None of a
             table of which no bound was asked, and of a figure that none was asked of.
         """
-        asked = any(v.result != "measured" for v in self.checks)
         return {
-            "holds": self.holds if asked else None,
+            "holds": self.holds if self._compared else None,
             "checks": [v.to_json() for v in self.checks],
         }
 

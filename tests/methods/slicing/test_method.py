@@ -595,3 +595,24 @@ def test_a_workload_goes_with_a_number_of_columns():
     assert not Slicing(l=2, grouping="random", bucket_size=4).holds_if_method_known
     assert dealt.parameters()["workload"] == [["age", "zip"]]
     assert "workload" not in Slicing(l=2).parameters()
+
+
+@pytest.mark.parametrize(
+    ("more", "told", "not_told"),
+    [
+        ({}, "lower l to at most 1.5, suppress rows with not_eligible, or", ""),
+        ({"t": 0.2}, "lower l to at most 1.5, make the values coarser", "not_eligible"),
+        ({"generalize_columns_k": 2}, "make the values coarser at the source", "not_eligible"),
+        ({"grouping": "membership", "bucket_size": 4}, "suppress rows", "lower l"),
+    ],
+    ids=["alone", "t", "generalized", "membership"],
+)
+def test_ways_out_are_those_that_other_parameters_leave(more, told, not_told):
+    """What is advised is not refused by the next error."""
+    frame = pl.DataFrame({"num": range(30), "s": ["a"] * 20 + [f"b{i}" for i in range(10)]})
+    schema = Schema(quasi=["num"], sensitive="s", types={"num": "numeric"})
+    microdata = Microdata.encode(frame, schema)
+    with pytest.raises(NotEligible) as refused:
+        publish(microdata, l=2, columns=[["num"], ["s"]], **more)
+    assert told in str(refused.value)
+    assert not not_told or not_told not in str(refused.value)

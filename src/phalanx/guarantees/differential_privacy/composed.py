@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -109,6 +110,7 @@ class Losses:
         return np.asarray(loss + np.abs(loss) * 1e-12, dtype=np.float64)
 
 
+@lru_cache(maxsize=64)  # a publication asks at its door, and again of the files
 def tight_together(
     k: int,
     beta: Fraction,

@@ -72,7 +72,7 @@ def check_eligible(
     above, below, where = largest_share(coded)
     if l * above <= below:
         return
-    most_l = math.floor(below / above) if whole_l else math.floor(100 * below / above) / 100
+    most_l = below // above if whole_l else math.floor(100 * below / above) / 100
     lower = lower_to("l", most_l)
     suppress = "suppress rows with not_eligible, or " * may_suppress
     if sensitive is None:
