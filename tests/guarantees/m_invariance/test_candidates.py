@@ -169,6 +169,6 @@ def test_of_one_release_no_sets_are_kept():
     groups = [names[i : i + 4] for i in range(0, 3000, 4)]
     evidence, release = Evidence(microdata={1: microdata_of(people)}), release_of(1, people, groups)
     signatures = following.Signatures.of_series([release])
-    so_far = candidates.Candidates(signatures, consecutive=False, records=False)
+    so_far = candidates.Candidates(signatures, 2, consecutive=False, records=False)
     so_far.add(release, evidence, last=True)
     assert (so_far.fewest, len(so_far), so_far._sets.size) == (4, 3000, 0)

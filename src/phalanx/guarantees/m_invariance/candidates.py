@@ -25,14 +25,18 @@ _SHOWN: Final = 10
 
 class Candidates:
     """Each person's candidate set so far, in one pass over a series; with ``records`` one for each
-    value of a person, with ``consecutive`` of each two neighbouring releases.
+    value of a person, with ``consecutive`` of each two neighbouring releases; ``m`` values are
+    promised.
     """
 
-    def __init__(self, signatures: Signatures, *, consecutive: bool, records: bool) -> None:
+    def __init__(self, signatures: Signatures, m: int, *, consecutive: bool, records: bool) -> None:
         self.fewest: int | None = None
         """The smallest set that any person has had; None where none is in any box."""
         self.smallest = pl.DataFrame()
         """The sets of that size, and how many are left with each."""
+        self.short: list[int] = []
+        """How many persons of each release are left with fewer than m."""
+        self._m = m
         self._signatures = signatures
         self._consecutive, self._records = consecutive, records
         self._who: pl.DataFrame | None = None
@@ -59,7 +63,7 @@ class Candidates:
         whose = whose[rows][order]
         after = None if last else self._kept(q)
         now_seen = np.zeros_like(self._seen) if self._consecutive else self._seen.copy()
-        smallest = _Smallest()
+        smallest = _Smallest(self._m)
         for points, sets in pieces:
             begin, end = (np.searchsorted(whose, points, side=side) for side in ("left", "right"))
             mine = (end > begin) & (sizes(sets) > 0)
@@ -76,6 +80,7 @@ class Candidates:
                     now_seen[who] = True
         if after is not None:
             self._sets, self._seen = after, now_seen
+        self.short.append(smallest.short)
         if smallest.size is not None and (self.fewest is None or smallest.size < self.fewest):
             self.fewest = smallest.size
             self.smallest = smallest.shown(self._signatures)
@@ -112,15 +117,18 @@ class Candidates:
 
 
 class _Smallest:
-    """The smallest of the sets that were seen, and how many have each."""
+    """The smallest of the sets that were seen, and how many have each; how many have fewer than m."""
 
-    def __init__(self) -> None:
+    def __init__(self, m: int) -> None:
         self.size: int | None = None
+        self.short = 0
+        self._m = m
         self._found: list[tuple[Ints, Ints]] = []
 
     def see(self, sets: Sets, many: Ints) -> None:
         """Further sets, and how many have each."""
         size = sizes(sets)
+        self.short += int(many[size < self._m].sum())
         if not len(size) or (self.size is not None and size.min() > self.size):
             return
         if self.size is None or size.min() < self.size:

@@ -39,7 +39,7 @@ class Following:
         """Those whom the promise is about; and persons, where that is another thing."""
         self.in_boxes: list[Release] = []
         """Releases with microdata that have persons."""
-        self.candidates = Candidates(self.signatures, consecutive=consecutive, records=records)
+        self.candidates = Candidates(self.signatures, m, consecutive=consecutive, records=records)
         self._promise = MUniqueness(m)
 
     def add(self, release: Release, *, last: bool, hosted: bool = True) -> None:
@@ -63,6 +63,23 @@ class Following:
         if has_persons(microdata):
             self.in_boxes.append(release)
             self.candidates.add(release, evidence, last=last)
+
+    def tells_not_whose(self, release: Release) -> bool:
+        """Whether rows of a release may have been suppressed, and no mapping tells whose."""
+        return bool(release.manifest.may_suppress) and release not in self.mapped
+
+    def may_be_suppressed(self) -> bool:
+        """Whether all who are left with fewer than m values may be persons whose rows were suppressed
+        up to then, by the number of rows that are missing where no mapping tells whose.
+        """
+        missing, enough = 0, True
+        for release, short in zip(self.in_boxes, self.candidates.short, strict=True):
+            if self.tells_not_whose(release):
+                people = self.evidence.microdata[release.number].rows
+                form = release.generalized
+                missing += max(0, people - (form.rows - form.counterfeit_rows))
+            enough &= short <= missing
+        return enough
 
     def hosts(self, release: Release) -> pl.DataFrame:
         """Those whom the promise is about in a release, as ``hosts_of`` has them."""

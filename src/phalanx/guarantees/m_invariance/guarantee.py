@@ -39,6 +39,7 @@ _SUPPRESSED: Final = (
     "persons whose rows may have been suppressed are among them, and are not covered; give the"
     " ledger, which alone tells who they are"
 )
+_AS_MANY: Final = "as many rows were suppressed; give the ledger, which alone tells whose"
 
 _IGNORING: Final = (
     " Places of missing values were filled as in the paper, so this is promised only against"
@@ -376,11 +377,14 @@ class MInvariance:
         what all boxes around the person hold.
         """
         part, given, candidates = "candidate sets by box", so_far.in_boxes, so_far.candidates
-        if given:
-            whom = "record(s) (person and value)" if so_far.records else "person(s)"
-            holds = candidates.fewest is None or candidates.fewest >= self.m
+        whom = "record(s) (person and value)" if so_far.records else "person(s)"
+        holds = candidates.fewest is None or candidates.fewest >= self.m
+        if not holds and so_far.may_be_suppressed():
+            fewer = f"up to {max(candidates.short)} {whom} of a release have fewer values"
+            yield self._not_checked(part, self.m, f"{fewer}, and {_AS_MANY}")
+        elif given:
             note = f"{len(given)} release(s), {len(candidates)} {whom}"
-            if not holds and any(r.manifest.may_suppress and r not in so_far.mapped for r in given):
+            if not holds and any(map(so_far.tells_not_whose, given)):
                 note += f"; {_SUPPRESSED}"
             yield Verdict(
                 name=self._named(part),
