@@ -31,7 +31,7 @@ class Promise:
     accounting: Accounting
     delta_theorem: float | None
     delta_tight: float
-    epsilon_scheme: Fraction = Fraction(0)
+    epsilon_scheme: Fraction
 
     @property
     def epsilon_sampling(self) -> Fraction:
