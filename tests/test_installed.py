@@ -7,19 +7,28 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import polars as pl
 import pytest
 
+from phalanx import Extremes, Mondrian, Schema, publish
 from phalanx.adversaries import registry as adversaries
+from phalanx.adversaries.base import attacked_by
+from phalanx.adversaries.opinion import play_all
+from phalanx.data.microdata import Microdata
 from phalanx.errors import ExtraError, ReleaseError
 from phalanx.guarantees import registry
+from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
+from phalanx.guarantees.verify import verify
 from phalanx.installed import Installed
 from phalanx.methods import base as methods
 from phalanx.release import kinds
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.report.promises import in_words, warnings
 from report.test_promises import manifest
 from support.third_party import install
@@ -192,6 +201,90 @@ def test_a_package_that_cannot_be_loaded_is_an_error(
         known["half"]
     with pytest.raises(KeyError):
         known["third"]
+
+
+def test_a_package_that_cannot_be_loaded_stands_in_no_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is offered of all that is installed leaves it out; its own name is refused."""
+    install(
+        tmp_path,
+        "broken",
+        {"parts": "import not_there"},
+        {
+            "phalanx.guarantees": {"half": "broken.parts:Half"},
+            "phalanx.methods": {"half": "broken.parts:Half"},
+        },
+        monkeypatch,
+    )
+    assert "k" in registry.askable() and "mondrian" in methods.offers()
+    assert "half" not in dict(registry.KNOWN.loaded()) and "half" in registry.KNOWN
+    with pytest.raises(ExtraError, match="cannot be loaded"):
+        methods.make("half", {})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "what"),
+    [
+        ("[]", "it gives no verdict"),
+        ("None", "it gives no verdict"),
+        ("True", "it gives no verdict"),
+        ("[{'holds': True}]", "it gives no verdict"),
+    ],
+)
+def test_a_guarantee_that_gives_no_verdict_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdicts: str, what: str
+) -> None:
+    """Nothing that was not looked at is said to hold, of one release and in a series."""
+    begin, _, _ = ROWS.partition("        return [Verdict")
+    source = f"{begin}        return {verdicts}\n{ROWS[ROWS.index('    def parameters') - 1 :]}"
+    public = rows(tmp_path, monkeypatch, source, "silent-rows")
+    people = pl.DataFrame({"who": range(8), "age": range(8)})
+    made = publish(people, Schema(identifier="who", quasi=["age"]), Mondrian(k=2))
+    promising = replace(made, manifest=made.manifest.model_copy(update={"guarantees": [public]}))
+    (said,) = [v for v in verify([promising]) if "many rows" in v.name]
+    assert not said.holds and what in said.note
+
+
+def test_a_verdict_is_one() -> None:
+    """What another package gives for one is true or false."""
+    with pytest.raises(TypeError, match="True or False"):
+        Verdict(name="a", bound=1, worst=1, holds="no")  # type: ignore[arg-type]
+
+
+class Wrong(Extremes):
+    """Finds what it is told to find."""
+
+    answer: ClassVar[Any] = None
+
+    def attack(self, releases: Any, evidence: Any = None) -> Any:
+        return type(self).answer(super().attack(releases, evidence))
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (lambda _: None, "finds what is of the type NoneType"),
+        (lambda a: replace(a, exposed=9), "exposes 9 of 8 persons"),
+        (lambda a: replace(a, success=float("nan")), "is right about nan of them"),
+        (lambda a: replace(a, baseline=2.0), "is right about 2.0 of them"),
+    ],
+)
+def test_what_an_adversary_cannot_find_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, what: str
+) -> None:
+    """It is told as not played, and by itself it is refused."""
+    people = pl.DataFrame({"who": range(8), "age": range(8)})
+    schema = Schema(identifier="who", quasi=["age"])
+    made = publish(people, schema, Mondrian(k=2))
+    monkeypatch.setattr(Wrong, "answer", staticmethod(answer))
+    monkeypatch.setattr("phalanx.adversaries.groups.extremes.Extremes", Wrong)
+    evidence = Evidence(microdata={1: Microdata.encode(people, schema)})
+    with pytest.raises(ReleaseError) as refused:
+        attacked_by(Wrong(), [made], evidence)
+    assert what in str(refused.value)
+    (asked, *_) = play_all([made], evidence)
+    assert what in asked.not_played["extremes"]
 
 
 def test_a_guarantee_nobody_knows_is_refused_with_the_nearest() -> None:

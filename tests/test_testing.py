@@ -139,6 +139,51 @@ class Moody(Mondrian):
         return Mondrian(k=self.k + len(self.times), l=self.l).publish(*given)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drafting(Mondrian):
+    """Changes what it drafts, which is no parameter of its own."""
+
+    change: ClassVar[Any] = None
+
+    def publish(self, microdata: Any, memory: Any, rng: Any) -> Any:
+        return type(self).change(super().publish(microdata, memory, rng), memory)
+
+
+def drafting(change: Any, name: str = "mondrian") -> Any:
+    """A method whose drafts are changed, by name."""
+    parts = {"change": staticmethod(change), "name": name, "__doc__": "Changes what it drafts."}
+    return type("Drafting", (Drafting,), parts)(k=3, l=2)
+
+
+def remembering(draft: Any, memory: Any) -> Any:
+    """A draft that remembers a column more from release to release."""
+    columns = {f"column {i}": [0] for i in range(memory.releases + 1)}
+    return replace(draft, remember={"seen": pl.DataFrame(columns)})
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda *_: None, "makes a draft that is of the type NoneType"),
+        (lambda draft, _: replace(draft, form=PEOPLE), "makes a form that is"),
+        (lambda draft, _: replace(draft, groups=draft.groups.tolist()), "gives groups that are"),
+        (lambda draft, _: replace(draft, groups=draft.groups.astype("int32")), "gives groups of int32"),
+        (lambda draft, _: replace(draft, groups=draft.groups[1:]), r"groups of the shape \(23,\), and there are 24 persons"),
+        (lambda draft, _: replace(draft, suppressed=3), "says of what is suppressed"),
+        (lambda draft, _: replace(draft, guarantees=3), "names guarantees that are"),
+        (lambda draft, _: replace(draft, remember=[]), "tables by name are asked"),
+        (lambda draft, _: replace(draft, remember={"seen": {}}), "remembers as 'seen' what is"),
+        (lambda draft, _: replace(draft, state={"seen": pl.DataFrame({"a": [object()]})}), "carries Python objects in 'seen'"),
+        (remembering, r"remembers 'seen' with other columns"),
+        (lambda draft, _: draft.nothing, "it does not publish: a fault of"),
+    ],
+)  # fmt: skip
+def test_broken_drafts_are_caught(change: Any, sentence: str) -> None:
+    """What is no draft is told as what it is, before anything is made of it."""
+    with pytest.raises(AssertionError, match=sentence):
+        check_method(drafting(change, "drafting"), PEOPLE, SCHEMA)
+
+
 @pytest.mark.parametrize(
     ("method", "sentence"),
     [
@@ -225,6 +270,7 @@ def broken(name: str, answer: Any) -> Any:
 @pytest.mark.parametrize(
     ("patch", "sentence"),
     [
+        (broken("faults", lambda _: None), r"faults\(\) is no list"),
         (broken("faults", lambda _: ["it is torn"]), "it has a fault: it is torn"),
         (
             broken("headers", lambda _: {"data": ["group"]}),

@@ -64,6 +64,15 @@ class Installed(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.ours) + len(self.others)
 
+    def loaded(self) -> Iterator[tuple[str, Any]]:
+        """Each name with its part, but for those of other packages that cannot be had."""
+        for name in self:
+            try:
+                part = self[name]
+            except ExtraError:
+                continue
+            yield name, part
+
     @property
     def others(self) -> Sequence[str]:
         """The names that are not ours, ascending."""

@@ -30,7 +30,7 @@ import polars as pl
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.opinion import QUESTIONS
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, PhalanxError
+from phalanx.errors import GuaranteeError, PhalanxError, fault
 from phalanx.guarantees.base import Followed, Graded, Guarantee, Limited, Verdict, Worded
 from phalanx.guarantees.registry import KNOWN as GUARANTEES
 from phalanx.guarantees.registry import from_parameters
@@ -52,8 +52,8 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     """Whether a method is one that a series can publish by.
 
     It is frozen, and shows its name and its own parameters; another kind of value in the place of
-    each parameter is an error of one sentence; it publishes ``table`` (with an identifier), so that
-    all checks of the written files hold; the same seed gives the same release, and a seed marks it
+    each parameter is an error of one sentence; it publishes ``table`` (with an identifier) twice in a
+    series, so that all checks of the written files hold; the same seed gives the same release, and a seed marks it
     as not for publication; neither the table nor the method is changed; and if it says another
     person's group of each person, nothing is published.
     """
@@ -73,14 +73,17 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     )
     _refuses_nonsense(method)
     before, parameters = table.clone(), deepcopy(vars(method))
-    first, again = _published(method, table, schema), _published(method, table, schema)
+    try:
+        first, again = _published(method, table, schema), _published(method, table, schema)
+    except GuaranteeError as error:
+        raise AssertionError(f"what it publishes is refused: {error}") from error
     _must(
         table.equals(before) and parameters == vars(method),
         "publishing changes the table or the method",
     )
     _must(first == again, "the same seed gives another release")
     _must(
-        json.loads(first[NAME])["not_for_publication"],
+        json.loads(first[f"checked-1/{NAME}"])["not_for_publication"],
         "a release with a seed is not marked; draw nothing but by the randomness that is given",
     )
     try:
@@ -201,6 +204,7 @@ def check_form(form: Form) -> None:
             tables[name].columns == list(columns),
             f"the columns of {name} are not those of headers()",
         )
+    _must(isinstance(form.faults(), Sequence), "faults() is no list of sentences")
     _must(
         not form.faults(), f"it says of itself that it has a fault: {next(iter(form.faults()), '')}"
     )
@@ -315,12 +319,30 @@ def _elsewhere(method: Method) -> Method:
 
 
 def _published(method: Any, table: pl.DataFrame, schema: Schema) -> Mapping[str, bytes]:
-    """The files of a first release with a seed."""
+    """The files of a first and a second release with a seed, or what is wrong with them."""
     with temporary_folder() as place:
-        made = Series("checked", schema, method, to=place / "out", seed=1, report=False).publish(
-            table
+        series = Series(
+            "checked",
+            schema,
+            method,
+            to=place / "out",
+            ledger=f"sqlite:///{place}/checked.db",
+            seed=1,
+            report=False,
         )
-        return {path.name: path.read_bytes() for path in sorted(made.path.iterdir())}
+        try:
+            made = [series.publish(table).path for _ in range(2)]
+        except PhalanxError as error:
+            if isinstance(error, GuaranteeError):
+                raise
+            raise AssertionError(f"it does not publish: {error}") from error
+        except Exception as error:
+            raise AssertionError(f"it does not publish: {fault(error)}") from error
+        return {
+            str(path.relative_to(place / "out")): path.read_bytes()
+            for folder in made
+            for path in sorted(folder.iterdir())
+        }
 
 
 def _reads_back(form: Form, formats: Sequence[str]) -> None:

@@ -63,6 +63,40 @@ def test_a_ledger_is_restored(clinic: Any) -> None:
     assert clinic("publish", "plan.toml").code == 0
 
 
+def test_waves_are_told_when_releases_are_entered(clinic: Any) -> None:
+    """No folder says which wave it is, and a wave that is not known could be published twice."""
+    rows = [f"{row},{year}" for year in range(2018, 2022) for row in T.splitlines()[1:]]
+    Path("panel.csv").write_text("\n".join(["patient,age,disease,year", *rows]) + "\n")
+    plan = Path("plan.toml").read_text().replace('"clinic"', '"panel"')
+    plan = plan.replace('path = "t.csv"', 'path = "panel.csv"\nwave = "year"')
+    Path("panel.toml").write_text(plan)
+    ledger = ("--ledger", "panel.db")
+    assert clinic("publish", "panel.toml").code == 0
+    shutil.copy("panel.db", "old.db")
+    assert clinic("publish", "panel.toml").code == 0
+    shutil.copy("old.db", "panel.db")
+    again = ("series", "reconcile", "panel", "releases/panel-2", *ledger)
+    for words, sentence in (
+        ((), "no folder tells which; say it of release 2 by --wave 2=WAVE."),
+        (("--wave", "2018"), "--wave 2018 names no wave of a release"),
+        (("--wave", "2=2018"), "wave '2018' was published as release 1"),
+        (
+            ("--wave", "2=2019", "--wave", "3=2020"),
+            "a wave is given for release 3 of series 'panel'",
+        ),
+    ):
+        refused = clinic(*again, *words)
+        assert (refused.code, sentence in refused.err) == (2, True), refused.err
+    assert clinic(*again, "--wave", "2=2019").code == 0
+    shown = clinic("series", "show", "panel", *ledger)
+    assert "2019" in shown.out and "None" not in shown.out
+    assert (
+        "wave '2019' was published as release 2"
+        in clinic("publish", "panel.toml", "--wave", "2019").err
+    )
+    assert "Release 3 of panel, wave 2020" in clinic("publish", "panel.toml").out
+
+
 def test_a_ledger_that_is_lost(clinic: Any) -> None:
     """Where its mark is left, no command takes the series for one that never was."""
     Path("clinic.db").unlink()

@@ -82,6 +82,11 @@ def test_a_wave_by_name():
         (None, ["2018", "2019", "2020"], "all 3 wave(s) of the source are published, '2020' last"),
         (None, ["2020"], "no wave comes after '2020', which was published last; name an earlier"),
         (None, ["2018", None], "which wave release 2 published is not known"),
+        (
+            None,
+            ["2018", None, "2020"],
+            "no wave comes after '2020', which was published last; add the rows",
+        ),
         (2019, [], "the wave is of the type int; give it as a text"),
     ],
 )

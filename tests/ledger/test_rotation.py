@@ -167,6 +167,9 @@ def test_a_key_of_the_environment(
         before = knows(ledger)
         with pytest.raises(LedgerError, match=f"set {NEW_VARIABLE}"):
             ledger.rotate_key()
+        monkeypatch.setenv(NEW_VARIABLE, "ab" * 32)
+        with pytest.raises(LedgerError, match=f"{NEW_VARIABLE} is the key that {VARIABLE} has"):
+            ledger.rotate_key()
         monkeypatch.setenv(NEW_VARIABLE, "cd" * 32)
         assert ledger.rotate_key() == f"the environment variable {NEW_VARIABLE}"
     with pytest.raises(LedgerError, match="does not hold the key"):

@@ -157,7 +157,7 @@ def test_a_method_that_remembers_persons_stops(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(
             LedgerError,
-            match=r"cannot go on: what release\(s\) 2, 3 remembered about persons is lost",
+            match=r"cannot go on: what release\(s\) 2, 3 remembered is lost",
         ):
             scene.publish()
     with Ledger.open(scene.ledger) as ledger:
@@ -182,6 +182,29 @@ def test_a_copy_that_remembers_is_imported(tmp_path: Path) -> None:
     scene.file.write_bytes(kept[1])
     with Ledger.open(scene.ledger) as ledger:
         ledger.import_series(tmp_path / "s.series")
+    assert scene.publish().number == 3
+
+
+def test_a_copy_is_imported_after_memory_was_lost(tmp_path: Path) -> None:
+    """What a reconciliation names as the way out is one: the copy takes the place of the series that
+    forgot, and it goes on; a copy that knows fewer releases does not.
+    """
+    scene = Scene(tmp_path, "m-invariance")
+    kept = {}
+    for n in (1, 2):
+        kept |= scene.copies(1)
+        with Ledger.open(scene.ledger) as ledger:
+            ledger.export_series("s", tmp_path / f"after-{n}.series", copy=True)
+        if n == 1:
+            before = kept[1]
+    scene.file.write_bytes(before)
+    assert scene.reconcile(2).forgotten
+    with Ledger.open(scene.ledger) as ledger:
+        with pytest.raises(LedgerError, match=r"has (another|a) series 's'"):
+            ledger.import_series(tmp_path / "after-1.series")
+        ledger.import_series(tmp_path / "after-2.series")
+        with pytest.raises(LedgerError, match="has a series 's' already"):
+            ledger.import_series(tmp_path / "after-2.series")
     assert scene.publish().number == 3
 
 

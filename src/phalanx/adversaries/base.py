@@ -66,6 +66,27 @@ def may_be_luck(of_how_many: str, interval: Interval | None, bound: Fraction) ->
     return f"{of_how_many} ({between(interval)}, with 95 % confidence), where the promise allows {bound}."
 
 
+def attacked_by(adversary: Any, releases: Sequence[Release], evidence: Evidence) -> "Attack":
+    """What an adversary finds, which may be one of another package; ReleaseError where that is no
+    finding, or one that cannot be.
+    """
+    attack = adversary.attack(releases, evidence)
+    if not isinstance(attack, Attack):
+        wrong = f"finds what is {kind_of(attack)}"
+    elif not 0 <= attack.exposed <= attack.persons:
+        wrong = f"exposes {attack.exposed} of {attack.persons} persons"
+    elif shares := [
+        s for s in (attack.success, attack.baseline) if s is not None and not 0 <= s <= 1
+    ]:
+        wrong = f"is right about {shares[0]} of them, which is no share"
+    else:
+        return attack
+    raise ReleaseError(
+        f"the adversary {adversary.name!r} {wrong}; what it says is not shown, and its makers should"
+        " know."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attack:
     """What an adversary concluded, beside what one without the releases would."""

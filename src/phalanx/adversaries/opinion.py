@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, attacked_by
 from phalanx.adversaries.registry import ABOUT, KNOWN, OURS, made
 from phalanx.errors import PhalanxError
 from phalanx.progress import Progress, silent
@@ -178,7 +178,7 @@ def _play(
 ) -> None:
     """Play one of them: what it found goes to ``played``, or why it was not to ``not_played``."""
     try:
-        attack: Attack = made(name).attack(releases, evidence)
+        attack = attacked_by(made(name), releases, evidence)
     except PhalanxError as error:
         not_played[name] = str(error).rstrip(".")
     except Exception as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx series``: what a ledger knows, and how it goes to another ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -121,7 +121,7 @@ def show(
         [
             [
                 e["number"],
-                *(e[w] for w in wave),
+                *(_or_blank(e[w]) for w in wave),
                 e["day"],
                 *counts(e).values(),
                 e["digest"][:12],
@@ -139,7 +139,7 @@ def show(
         )
         show_line(
             f"reconciled on {each.day}:"
-            f" {entered}{'; what they remembered about persons is lost' if each.forgotten else ''}"
+            f" {entered}{'; what they remembered is lost' if each.forgotten else ''}"
         )
     if moved is not None:
         show_line(f"moved to another ledger on {moved}, where it goes on")
@@ -151,8 +151,28 @@ def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
     """What the table says of a release between its number and its folder."""
     suppressed = release.get("suppressed_rows")
     return {name: release.get(name) for name in ("rows", "groups", "counterfeits")} | {
-        "suppressed rows": None if suppressed is None else sum(suppressed.values())
+        "suppressed rows": "" if suppressed is None else sum(suppressed.values())
     }
+
+
+def _or_blank(what: Any) -> Any:
+    """What of a release that was entered again is known."""
+    return "" if what is None else what
+
+
+def _waves(listed: Sequence[str]) -> dict[int, str]:
+    """By number, the wave that an option names."""
+    from phalanx.errors import PlanError
+
+    waves: dict[int, str] = {}
+    for each in listed:
+        number, _, wave = each.partition("=")
+        if not (number.strip().isdecimal() and wave.strip()):
+            raise PlanError(
+                f"--wave {each} names no wave of a release; write its number and its wave, as in 3=2019."
+            )
+        waves[int(number)] = wave.strip()
+    return waves
 
 
 def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
@@ -275,6 +295,13 @@ def reconcile(
             help="The release folders that the ledger does not know; others may be among them."
         ),
     ] = None,
+    wave: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The wave of a release that is entered, as in 3=2019, where the series has waves;"
+            " once for each."
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
     """Say to a ledger that was restored, copied or lost its mark which releases were published:
@@ -287,7 +314,8 @@ def reconcile(
     from phalanx.cli.locations import ledger_url
     from phalanx.series.reconciling import reconcile
 
-    done = reconcile(name, folders or (), ledger=ledger_url(ledger))
+    waves = _waves(wave or ())
+    done = reconcile(name, folders or (), ledger=ledger_url(ledger), waves=waves)
     if json:
         show_json(done.to_json())
         return
@@ -299,7 +327,7 @@ def reconcile(
     )
     if done.forgotten:
         show_line(
-            "What these releases remembered about persons is lost, and the promise needs it: the"
+            "What these releases remembered for the next one is lost, and the method needs it: the"
             " series is not published any more."
         )
         show_line(

@@ -92,7 +92,13 @@ def one_wave(
     following = next((w for w in waves if last is None or _place(w) > last), None)
     if following is None:
         out = {_place(w) for w in published if w is not None}
-        if earlier := [w for w in waves if _place(w) not in out]:
+        earlier = [w for w in waves if _place(w) not in out]
+        if None in published and earlier:  # which may be one of them
+            raise SourceError(
+                f"no wave comes after {published[-1]!r}, which was published last; add the rows of"
+                " the next one to the source."
+            )
+        if earlier:
             raise SourceError(
                 f"no wave comes after {published[-1]!r}, which was published last; name an earlier"
                 f" one by --wave, such as {earlier[-1]!r}."

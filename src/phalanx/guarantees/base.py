@@ -44,6 +44,10 @@ class Verdict:
     less_is_worse: bool = False
     """Whether a smaller figure is worse, where no bound tells."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.holds, bool) or not isinstance(self.note, str):
+            raise TypeError("a verdict holds or not, by True or False, and its note is a text")
+
     @property
     def result(self) -> str:
         """``holds`` or ``fails``; where nothing was compared, how the note begins (``not checked``,

@@ -53,9 +53,11 @@ def asked(bounds: Mapping[str, Any]) -> list[Any]:
 
 
 def askable() -> dict[str, Any]:
-    """By field, the guarantees that anybody's table can be asked for."""
+    """By field, the guarantees that anybody's table can be asked for; a package that cannot be loaded
+    has none.
+    """
     by_field: dict[str, Any] = {}
-    for cls in KNOWN.values():
+    for _, cls in KNOWN.loaded():
         for field in fields(cls):
             if "help" in field.metadata:
                 by_field.setdefault(field.name, cls)  # ours stand first

@@ -74,7 +74,7 @@ def verify(
                 beside_original=original is not None,
                 original=original if counted else None,
             )
-            for public in release.manifest.guarantees:
+            for public in _each_once(release.manifest.guarantees):
                 if not _of_each_group(public):
                     checks += _over_parts(public, release, series, evidence, (followed, beside))
         else:
@@ -125,7 +125,7 @@ def _checks(
         beside = Evidence(combinations={release.number: original})
     elif original is not None:
         beside = Evidence(microdata={release.number: original})
-    for public in promised:
+    for public in _each_once(promised):
         of_part = beside if _counts_parts(public) and original is not None else evidence
         checks += _promise(public, release, earlier, of_part, whole)
     return [*checks, *stated.check(release)]
@@ -206,6 +206,13 @@ def _of_part(
     return Found.of(part, checks)
 
 
+def _each_once(promised: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The promises, of which one that stands twice is a fault of consistency, and checked once."""
+    for place, public in enumerate(promised):
+        if public not in promised[:place]:
+            yield public
+
+
 def _counts_parts(public: Mapping[str, Any]) -> bool:
     return bool(getattr(from_parameters(public), "counts_parts", False))
 
@@ -244,8 +251,20 @@ def _promise(
         begun = passes.setdefault(
             json.dumps(public, sort_keys=True), enumerate(guarantee.check_each(series, evidence))
         )
-        return next(checks for place, checks in begun if place == len(earlier))
-    return guarantee.check(release, earlier, evidence)
+        checks = next((checks for place, checks in begun if place == len(earlier)), None)
+    else:
+        checks = guarantee.check(release, earlier, evidence)
+    return _answered(guarantee, checks)
+
+
+def _answered(guarantee: Guarantee, checks: object) -> list[Verdict]:
+    """What a guarantee found, which may be one of another package; where that is no verdict, or
+    none, it has checked nothing.
+    """
+    if isinstance(checks, Sequence) and checks and all(isinstance(v, Verdict) for v in checks):
+        return list(checks)
+    note = "it gives no verdict, so that nothing was checked; the makers of its package should know"
+    return [Verdict(name=guarantee.name, bound="a verdict", worst=None, holds=False, note=note)]
 
 
 def _unfit(guarantee: Guarantee, release: Release) -> list[Verdict]:

@@ -7,9 +7,8 @@ from typing import Final
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry, today
 from phalanx.ledger.marks import Marked, check_marked
-from phalanx.ledger.moving import gone
 from phalanx.ledger.reconciling import reconciliations
-from phalanx.ledger.rows import Entries, Head, Rows
+from phalanx.ledger.rows import Entries, Head, Rows, gone
 from phalanx.ledger.sealing import split
 
 CARRIED: Final = "carried/"
@@ -75,8 +74,8 @@ def check_goes_on(rows: Rows, series: str, entries: Entries) -> None:
         for number in reconciliation.entered
     ]:
         raise LedgerError(
-            f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about"
-            " persons is lost. Put back a ledger that was used for them, or an export."
+            f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered is"
+            " lost. Put back a ledger that was used for them, or an export."
         )
 
 

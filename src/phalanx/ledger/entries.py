@@ -91,7 +91,7 @@ class Reconciliation:
     entered: Sequence[int]
     """The releases that were entered again, from their folders."""
     forgotten: bool
-    """Whether what these releases must have remembered about persons is lost, so that the series
+    """Whether what these releases must have remembered is lost, so that the series
     cannot go on.
     """
 

@@ -381,7 +381,7 @@ class Ledger:
         entered : Sequence[tuple[ReleaseEntry, Mapping[str, pl.DataFrame]]]
             The entries, in order, each with what is remembered of it.
         forgotten : bool
-            That what they must have remembered about persons is lost, after which the series is not
+            That what they must have remembered is lost, after which the series is not
             published any more.
 
         Returns

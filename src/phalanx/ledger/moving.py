@@ -15,6 +15,7 @@ from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry, SeriesFile, today
 from phalanx.ledger.keys import flush_folder
 from phalanx.ledger.marks import Marked, check_marked
+from phalanx.ledger.reconciling import reconciliations
 from phalanx.ledger.rows import MOVED, PERSON, Head, Rows, named
 from phalanx.ledger.transfer import Contents, Incoming, Outgoing, key_beside
 from phalanx.randomness import Randomness
@@ -195,21 +196,13 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
     )
 
 
-def gone(series: str, day: str) -> LedgerError:
-    """What to say of a series that was moved."""
-    return LedgerError(
-        f"series {series!r} was moved to another ledger on {day} and goes on there; name that"
-        " ledger, or import the series back into this one."
-    )
-
-
 def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
     """How often the series has left or come back, with this time; LedgerError where it may not
     come.
 
     A name that is free needs no room; a series that was moved away from here makes room for itself
-    when it comes back, and one of which this ledger has forgotten releases for a file that still
-    has them.
+    when it comes back, and one of which this ledger has forgotten releases, or what they remembered,
+    for a file that still has them.
     """
     series, where = c.series, rows.store.where
     marked = rows.mark.read().get(series, Marked())
@@ -226,8 +219,10 @@ def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
         raise LedgerError(
             f"the ledger {where} {which}; nothing was imported, so use another ledger."
         )
+    lacking = max(len(marked.releases), rows.recorded(series)) > len(here)
+    forgotten = any(each.forgotten for each in reconciliations(rows, series, here))
     if rows.moved(series, here) is None and not (
-        max(len(marked.releases), rows.recorded(series)) > len(here) and len(digests) > len(here)
+        (lacking and len(digests) > len(here)) or (forgotten and len(digests) >= len(here))
     ):
         raise LedgerError(
             f"the ledger {where} has a series {series!r} already; nothing was imported, so use"

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, today
 from phalanx.ledger.marks import Marked, check_not_older
-from phalanx.ledger.moving import gone
-from phalanx.ledger.rows import RECONCILED, Entries, Head, Rows
+from phalanx.ledger.rows import RECONCILED, Entries, Head, Rows, gone
 
 
 @dataclass(frozen=True, kw_only=True)

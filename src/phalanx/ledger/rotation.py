@@ -110,6 +110,10 @@ def _new_root(key_file: Path) -> Keyring:
                 f"the key comes from the environment variable {VARIABLE}, so the new one must, too;"
                 f" set {NEW_VARIABLE}, and {VARIABLE} afterwards."
             )
+        if os.environ[NEW_VARIABLE] == os.environ[VARIABLE]:
+            raise LedgerError(
+                f"{NEW_VARIABLE} is the key that {VARIABLE} has already; set it to a new one."
+            )
         return Keyring.of_variable(NEW_VARIABLE)
     beside = _next(key_file)
     if beside.exists():

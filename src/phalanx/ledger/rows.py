@@ -405,3 +405,11 @@ def _is_json(text: object) -> bool:
         return isinstance(text, str) and isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def gone(series: str, day: str) -> LedgerError:
+    """What to say of a series that was moved."""
+    return LedgerError(
+        f"series {series!r} was moved to another ledger on {day} and goes on there; name that"
+        " ledger, or import the series back into this one."
+    )

@@ -635,7 +635,7 @@ def offers() -> dict[str, Offer]:
     """What each installed method says of itself, by name; a method without an offer must be named
     by anyone who wants it.
     """
-    return {name: cls.offer for name, cls in KNOWN.items() if isinstance(cls, Offered)}
+    return {name: cls.offer for name, cls in KNOWN.loaded() if isinstance(cls, Offered)}
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Method:

@@ -17,6 +17,7 @@ from phalanx.guarantees.strength import weakened
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
 from phalanx.methods import households, not_applicable
+from phalanx.methods.agreed import agreed
 from phalanx.methods.base import (
     Budgeted,
     Draft,
@@ -253,7 +254,7 @@ def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomnes
     without saying that it cannot.
     """
     try:
-        return method.publish(microdata, memory, rng)
+        return agreed(method.publish(microdata, memory, rng), method, microdata, memory)
     except MethodError as error:
         if not memory.releases or (lowered := _LOWER.search(str(error))) is None:
             raise

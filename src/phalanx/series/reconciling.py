@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phalanx.data.waves import refuse_twice
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.exact import is_list
 from phalanx.guarantees.verify import verify
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -> Reconciliation:
+def reconcile(
+    series: str,
+    folders: Sequence[str | Path] = (),
+    *,
+    ledger: str,
+    waves: Mapping[int, str] | None = None,
+) -> Reconciliation:
     """Say to a ledger which releases of a series were published, with the folders of those that it
     does not know; who says so, says it of all.
 
@@ -38,18 +45,22 @@ def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -
         The release folders that the ledger does not know, in order.
     ledger : str
         Its URL.
+    waves : Mapping[int, str], optional
+        By number, the wave of each release that is entered, where those of the series have one.
 
     Returns
     -------
     Reconciliation
-        What was entered, and whether what it must have remembered about persons is lost.
+        What was entered, and whether what it must have remembered is lost.
 
     Raises
     ------
     LedgerError
-        Where a release is missing, or is not what was published.
+        Where a release is missing, or is not what was published; where its wave is not said.
     ReleaseError
         Where a folder is not a release.
+    SourceError
+        Where a wave was published before.
     """
     listed = [folders] if isinstance(folders, str | Path) else folders
     if not is_list(listed, lambda folder: isinstance(folder, str | Path)):
@@ -61,6 +72,7 @@ def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -
         standing = opened.standing(series)
         entered = _unknown(series, standing, releases)
         _check_all(series, standing, entered)
+        wave_of = _waves(series, standing, entered, waves or {})
         if standing.marked and not entered:
             raise LedgerError(
                 f"the ledger and its mark agree on {len(standing.entries)} release(s) of series"
@@ -74,7 +86,10 @@ def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -
         dated = {digest: day for day, digest in standing.missing}
         return opened.reconcile(
             series,
-            [(_entry(release, dated), _memory(of_method, release)) for release in entered],
+            [
+                (_entry(release, dated, wave_of[release.number]), _memory(of_method, release))
+                for release in entered
+            ],
             forgotten=forgotten,
         )
 
@@ -139,6 +154,33 @@ def _check_all(series: str, standing: Standing, entered: Sequence[Release]) -> N
             raise LedgerError(f"{further[0]} is not in the ledger and not given; name it, too.")
 
 
+def _waves(
+    series: str, standing: Standing, entered: Sequence[Release], named: Mapping[int, str]
+) -> dict[int, str | None]:
+    """The wave of each release that is entered, which no folder tells; LedgerError where the others
+    have one and it is not said, since it could be published again.
+    """
+    published = [entry.summary.get("wave") for entry in standing.entries]
+    have_some = any(wave is not None for wave in published)
+    numbers = [release.number for release in entered]
+    if strange := sorted(set(named) - set(numbers)):
+        raise LedgerError(
+            f"a wave is given for release {strange[0]} of series {series!r}, which is not entered;"
+            " leave it out."
+        )
+    for number in numbers:
+        wave = named.get(number)
+        if wave is None and have_some:
+            raise LedgerError(
+                f"the releases of series {series!r} are waves of a table, and no folder tells which;"
+                f" say it of release {number} by --wave {number}=WAVE."
+            )
+        if wave is not None:
+            refuse_twice(wave, published)
+        published.append(wave)
+    return dict(zip(numbers, published[len(standing.entries) :], strict=True))
+
+
 def _check_files(standing: Standing, entered: Sequence[Release]) -> None:
     """LedgerError where the files of a release do not keep what they promise, as those that were
     published did.
@@ -161,7 +203,7 @@ def _check_files(standing: Standing, entered: Sequence[Release]) -> None:
             )
 
 
-def _entry(release: Release, dated: Mapping[str, str]) -> ReleaseEntry:
+def _entry(release: Release, dated: Mapping[str, str], wave: str | None) -> ReleaseEntry:
     """The entry of a release that is entered again; one that never got its name gets it at the next
     publish.
     """
@@ -171,6 +213,7 @@ def _entry(release: Release, dated: Mapping[str, str]) -> ReleaseEntry:
         "groups": m.groups,
         "counterfeits": m.counterfeits,
         "registered": m.registered,
+        **({} if wave is None else {"wave": wave}),
     }
     unnamed = path.name.startswith(".")
     day = {"day": dated[release.digest]} if release.digest in dated else {}

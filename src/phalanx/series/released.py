@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phalanx.adversaries.base import an_adversary
+from phalanx.adversaries.base import an_adversary, attacked_by
 from phalanx.data.sources.frames import check_index, like
 from phalanx.errors import PhalanxError, ReleaseError, path_of, place_of
 from phalanx.guarantees.base import Verdict
@@ -207,7 +207,7 @@ class Release(folder.Release):
         ReleaseError
             Where it lacks what it needs to know.
         """
-        return an_adversary(adversary).attack([self], self.evidence)
+        return attacked_by(an_adversary(adversary), [self], self.evidence)
 
     def estimate(
         self,

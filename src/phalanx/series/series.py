@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from phalanx.adversaries.base import an_adversary
+from phalanx.adversaries.base import an_adversary, attacked_by
 from phalanx.data.microdata import Microdata
 from phalanx.data.ordering import written_down
 from phalanx.data.schema import Schema
@@ -292,7 +292,7 @@ class Series:
             identifier=self._is.schema.identifier,
             persons=False,
         )
-        return an_adversary(adversary).attack(releases, evidence)
+        return attacked_by(an_adversary(adversary), releases, evidence)
 
     def estimate(
         self,

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, attacked_by
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
@@ -159,7 +159,7 @@ def attack(
         persons=not alone,
     )
     step("attack")
-    attack_result = made(adversary, **knows).attack(releases, evidence)
+    attack_result = attacked_by(made(adversary, **knows), releases, evidence)
     if not attack_result.persons:
         raise ReleaseError("no person of the original table is in the release; name its own table.")
     step("judge")

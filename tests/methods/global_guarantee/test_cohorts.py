@@ -113,11 +113,13 @@ def test_nobody_is_silent_with_few_and_whoever_is_stays_so(tmp_path):
 
 
 def test_sets_show_the_permanent_values_alone(tmp_path):
-    """What stands beside a permanent value in a set is not published of a member."""
+    """What stands beside a permanent value in a set is not published of a member; a set without one
+    is missing.
+    """
     rows = ["hiv; flu", "hiv; gout", *["flu; rash"] * 28, *["gout"] * 2, *["none"] * 28]
     table = pl.DataFrame({"who": range(60), "age": [i % 30 for i in range(60)], "ill": rows})
     (made,) = published(tmp_path, table, schema=SETS)
-    assert {value for group in shows(made) for value in group} == {"", "hiv"}
+    assert {value for group in shows(made) for value in group} == {"None", "hiv"}
 
 
 def test_too_few_for_any_cohort_is_refused(tmp_path):

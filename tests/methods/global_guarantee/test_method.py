@@ -329,6 +329,23 @@ def test_sets_of_values(tmp_path):
     assert verify([p.path for p in published], ledger=f"sqlite:///{tmp_path}/l.db").holds
 
 
+def test_a_set_that_is_not_shown_is_missing(tmp_path):
+    """Where a budget is spent nothing is said of the set, as of a person whose set is missing; an
+    empty set would say that the person has none of the values.
+    """
+    schema = Schema(
+        identifier="who", quasi=["age"], sensitive="ill", types={"ill": "set"}, missing="value"
+    )
+    ill = [*["hiv"] * 4, *["flu"] * 6, "", None]
+    people = pl.DataFrame({"who": range(12), "age": range(20, 32), "ill": ill})
+    publishing = series(tmp_path, GlobalGuarantee(l=1.5, protect=["hiv"], k=2), schema)
+    first, second = (publishing.publish(people) for _ in range(2))
+    assert first.form.table["ill"].null_count() == 1
+    assert second.form.table["ill"].null_count() == 12
+    holds = verify([first.path, second.path], ledger=f"sqlite:///{tmp_path}/l.db")
+    assert holds.holds
+
+
 def test_a_registry_dilutes(tmp_path):
     """Registered persons without a row make groups with fewer rows; they are counted, remembered,
     and bounded like everybody else.

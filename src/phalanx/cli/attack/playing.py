@@ -25,6 +25,7 @@ def play(
     table. PlanError where it is given several, ReleaseError where no person of the original tables
     is in the releases.
     """
+    from phalanx.adversaries.base import attacked_by
     from phalanx.adversaries.verdict import verdict
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import PlanError, ReleaseError
@@ -44,7 +45,7 @@ def play(
         persons=not alone,
     )
     ordered = sorted(read, key=lambda release: release.number)
-    attack = adversary.attack(ordered, evidence)
+    attack = attacked_by(adversary, ordered, evidence)
     if not attack.persons:
         hint = (
             "check that it is the table that was published"

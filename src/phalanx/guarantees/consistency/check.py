@@ -17,6 +17,7 @@ from phalanx.guarantees.consistency.files import file_faults, hidden
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.kept import kept_faults
+from phalanx.guarantees.consistency.method import method_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
@@ -80,6 +81,7 @@ def check(
         *_ends_faults(release),
         *_chain_faults(release, earlier),
         *_promise_faults(release),
+        *method_faults(release.manifest),
     ]
     note = (
         "; ".join(faults)
@@ -263,13 +265,16 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
 
 
 def _promise_faults(release: Release) -> Iterator[str]:
-    """A promise that says another number or word than the method's own parameter of that name, and a
-    release that says that it covers households and promises nothing of them.
+    """A promise that says another number or word than the method's own parameter of that name, one
+    that stands twice, and a release that says that it covers households and promises nothing of
+    them.
     """
     method, promises = release.manifest.method, release.manifest.guarantees
     if release.manifest.privacy_unit == "household" and not any(map(_is_of_households, promises)):
         yield "it says that it covers each household, and promises nothing of one"
-    for promise in release.manifest.guarantees:
+    for place, promise in enumerate(promises):
+        if promise in promises[:place]:
+            yield f"the promise {promise.get('name')} stands twice"
         for parameter in sorted(_SHARED & promise.keys() & method.keys()):
             if method[parameter] is None:
                 continue

@@ -29,8 +29,25 @@ def form_faults(form: Form) -> Sequence[str]:
     """What is wrong with a form, one sentence each."""
     if form not in _seen:
         look = _OURS.get(form.kind)
-        _seen[form] = form.faults() if look is None else look(form)
+        _seen[form] = _as_it_says(form) if look is None else look(form)
     return _seen[form]
+
+
+def _as_it_says(form: Form) -> Sequence[str]:
+    """What another package says of its own form, and whether its figures are those of its rows."""
+    faults = form.faults()
+    if not isinstance(faults, Sequence) or isinstance(faults, str):
+        return ["its faults are no list, so that nothing was checked"]
+    if faults or not form.id_column:
+        return faults
+    counted = form.sensitive_counts()
+    rows = len(counted.groups) if counted.times is None else int(counted.times.sum())
+    groups = counted.groups.n_unique()
+    if (rows, groups) == (form.rows, form.groups):
+        return faults
+    return [
+        f"it has {rows} rows in {groups} groups, and says {form.rows} rows in {form.groups} groups"
+    ]
 
 
 def part_faults(form: Form) -> Sequence[str]:

@@ -123,7 +123,7 @@ def _form(
 def _looks_like(table: Table, carries: frozenset[Any]) -> Any:
     """The sensitive value that a counterfeit shows: its permanent ones, and nothing else."""
     if table.of_sets:
-        return SEPARATOR.join(sorted(carries))
+        return SEPARATOR.join(sorted(carries)) or None
     return next(iter(carries), None)
 
 

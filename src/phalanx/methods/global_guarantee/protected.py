@@ -181,8 +181,8 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
     """The microdata with values taken out of some rows: a single value becomes missing, a set loses
     it.
 
-    ``taken``: the values to take out, by row; ``emptied``: rows of which nothing is left, shape
-    (e,).
+    ``taken``: the values to take out, by row; ``emptied``: rows of which nothing is left, so that
+    value and set are missing, shape (e,).
     """
     if not (taken or len(emptied)) or microdata.schema.sensitive is None:
         return microdata
@@ -195,7 +195,7 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
         own = domain.values.gather(column.codes[rows]).to_list()
         texts = [
             (
-                ""
+                None
                 if row in empty
                 else SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[row])
             )
@@ -215,8 +215,8 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
         )
         codes = moved[column.codes]
         codes[rows] = (
-            pl.DataFrame({"value": texts})
-            .join(coded, on="value", how="left", maintain_order="left")["code"]
+            pl.DataFrame({"value": texts}, schema={"value": pl.String})
+            .join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
             .to_numpy()
         )
     else:

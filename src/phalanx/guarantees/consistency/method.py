@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a manifest says of its method, beside what it promises: of the methods of this package it is
+known which form they publish, which of their parameters are promises, and what their parameters tell
+of an adversary who knows the method and of suppressed rows. Of other methods nothing is known, and
+nothing is asked.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phalanx.release.manifest import Manifest
+
+_Parameters = Mapping[str, Any]
+
+
+def _no_reason(_: _Parameters) -> frozenset[str]:
+    return frozenset()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a method."""
+
+    form: str
+    promised: frozenset[str]
+    """Parameters that are promises wherever they are given."""
+    tells: Callable[[_Parameters], bool]
+    """Whether these parameters let an adversary who knows the method infer more than is promised."""
+    suppresses: Callable[[_Parameters], frozenset[str]] = _no_reason
+    """Why rows may be suppressed with them."""
+
+
+def _about_values(method: _Parameters) -> bool:
+    return any(method.get(name) is not None for name in ("l", "t"))
+
+
+def _mondrian_tells(method: _Parameters) -> bool:
+    return _about_values(method) and method.get("cuts", "balanced") != "balanced"
+
+
+def _m_invariance_tells(method: _Parameters) -> bool:
+    careful = {"balancing": "exact", "changed": "refuse", "not_eligible": "refuse"}
+    return method.get("remember") is False or any(
+        method.get(name, word) != word for name, word in careful.items()
+    )
+
+
+def _slicing_tells(method: _Parameters) -> bool:
+    chosen = isinstance(method.get("columns"), int) and not method.get("workload")
+    chosen |= method.get("generalize_columns_k") is not None
+    cut = method.get("grouping") == "mondrian" and method.get("cuts", "balanced") != "balanced"
+    return cut or (chosen and method.get("sensitive_column_size") != 1)
+
+
+def _where_asked(**words: str) -> Callable[[_Parameters], frozenset[str]]:
+    """The reasons of parameters that say "suppress"."""
+    return lambda method: frozenset(
+        reason for name, reason in words.items() if method.get(name) == "suppress"
+    )
+
+
+def _global_suppresses(method: _Parameters) -> frozenset[str]:
+    spent = {"spent-budget"} if method.get("grouping", "balanced") == "balanced" else set()
+    return frozenset({"no-group"} | spent)
+
+
+_METHODS: Final[Mapping[str, _Known]] = {
+    "anatomy": _Known("bucketized", frozenset("l"), lambda _: False),
+    "global-guarantee": _Known(
+        "generalized",
+        frozenset("l"),
+        lambda method: (
+            method.get("grouping", "balanced") != "balanced" or bool(method.get("permanent"))
+        ),
+        _global_suppresses,
+    ),
+    "m-invariance": _Known(
+        "generalized",
+        frozenset("m"),
+        _m_invariance_tells,
+        _where_asked(changed="changed-value", not_eligible="not-eligible"),
+    ),
+    "mondrian": _Known("generalized", frozenset("klct"), _mondrian_tells),
+    "mutual-cover": _Known("perturbed", frozenset({"delta", "changes"}), lambda _: True),
+    "safe-sampling": _Known(
+        "recoded", frozenset({"epsilon", "delta", "k", "beta"}), lambda _: False
+    ),
+    "slicing": _Known(
+        "sliced", frozenset("lct"), _slicing_tells, _where_asked(not_eligible="not-eligible")
+    ),
+}
+
+
+def method_faults(manifest: Manifest) -> Iterator[str]:
+    """What a manifest says of a method of this package, and cannot be so."""
+    method, name = manifest.method, str(manifest.method.get("name"))
+    known = _METHODS.get(name)
+    if known is None:
+        return
+    if manifest.form != known.form:
+        yield f"it is {manifest.form}, and {name} publishes {known.form} releases"
+    promised = {parameter for promise in manifest.guarantees for parameter in promise}
+    for parameter in sorted(known.promised - promised & method.keys()):
+        if method.get(parameter) is not None and (parameter, method[parameter]) != ("k", 1):
+            yield f"the method says {parameter} = {method[parameter]}, and nothing promises it"
+    k = method.get("k")
+    if isinstance(k, int) and k > manifest.rows > 0:
+        yield f"the method says k = {k}, and there are {manifest.rows} rows"
+    if manifest.holds_if_method_known and known.tells(method):
+        yield (
+            "it says that its promises hold also against an adversary who knows the method, and by"
+            f" what it says of {name} they do not"
+        )
+    unsaid = known.suppresses(method) - set(manifest.may_suppress or ())
+    if unsaid and manifest.may_suppress is not None:
+        yield f"it does not say that rows may be suppressed ({', '.join(sorted(unsaid))})"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a manifest says of its method, and of what the method promises: it cannot be more than it
+promises, nor say of itself what its parameters refute.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from phalanx import GlobalGuarantee
+from phalanx.release.manifest import Manifest
+from support.tampering_cases import METHODS, chained, issue, notes, people, refusal, stated
+
+ALL = METHODS | {"exposed": GlobalGuarantee(l=2, protect=["flu"])}
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Path]]:
+    """One release by each method, with its manifest as it was."""
+    made = {
+        kind: issue(tmp_path_factory.mktemp(kind), method, [people()])[0]
+        for kind, method in ALL.items()
+    }
+    return {kind: ((path / "release.json").read_bytes(), path) for kind, path in made.items()}
+
+
+def bent(releases: dict[str, tuple[bytes, Path]], kind: str, **changes: object) -> str:
+    """What is said against a release whose manifest was edited."""
+    manifest, path = releases[kind]
+    try:
+        stated(path, **changes)
+        return refusal([path])
+    finally:
+        (path / "release.json").write_bytes(manifest)
+
+
+def also(**more: object) -> object:
+    return lambda method: method | more
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_what_a_method_says_of_itself_holds(releases, kind):
+    """An honest manifest has no such fault."""
+    assert bent(releases, kind) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "what"),
+    [
+        ("generalized", {"guarantees": lambda g: g[:1]}, "l = 2, and nothing promises it"),
+        ("generalized", {"method": also(t=0.01)}, "t = 0.01, and nothing promises it"),
+        ("generalized", {"method": {"name": "m-invariance", "m": 10}}, "m = 10, and nothing promises it"),
+        ("generalized", {"method": {"name": "safe-sampling"}}, "it is generalized, and safe-sampling publishes recoded"),
+        ("perturbed", {"method": also(k=5000)}, "k = 5000, and there are 240 rows"),
+        ("perturbed", {"holds_if_method_known": True}, "by what it says of mutual-cover they do not"),
+        ("generalized", {"method": also(cuts="strict"), "holds_if_method_known": True}, "of mondrian they do not"),
+        ("series", {"method": also(changed="suppress"), "holds_if_method_known": True}, "of m-invariance they do not"),
+        ("series", {"method": also(changed="suppress"), "holds_if_method_known": False}, "rows may be suppressed (changed-value)"),
+        ("series", {"method": also(remember=False), "holds_if_method_known": True}, "of m-invariance they do not"),
+        ("exposed", {"method": also(grouping="bottom-up"), "holds_if_method_known": True}, "of global-guarantee they do not"),
+        ("exposed", {"method": also(permanent=["flu"]), "holds_if_method_known": True}, "of global-guarantee they do not"),
+        ("exposed", {"may_suppress": []}, "rows may be suppressed (no-group, spent-budget)"),
+        ("sliced", {"method": also(sensitive_column_size=2), "holds_if_method_known": True}, "of slicing they do not"),
+        ("sliced", {"method": also(not_eligible="suppress")}, "rows may be suppressed (not-eligible)"),
+    ],
+)  # fmt: skip
+def test_what_it_says_and_cannot_be(releases, kind, changes, what):
+    """A manifest that says more of its method than is promised, or than its parameters allow."""
+    assert what in bent(releases, kind, **changes)
+
+
+def test_of_another_method_nothing_is_known(releases):
+    """What a method of another package says of itself is its own."""
+    assert bent(releases, "generalized", method={"name": "acme", "m": 50}) == ""
+
+
+def test_a_promise_that_stands_twice(tmp_path):
+    """It is a fault, in a series too, and is checked once."""
+    series = issue(tmp_path, METHODS["series"], [people(), people()])
+    for path in series:
+        stated(path, guarantees=lambda g: g + g)
+    chained(series)
+    for given in (series[:1], series):
+        assert "the promise m-invariance stands twice" in refusal(given)
+    assert notes(series[:1]).count("m-uniqueness") == notes(
+        issue(tmp_path / "once", METHODS["series"], [people()])
+    ).count("m-uniqueness")
+
+
+def test_a_cell_of_nobody_is_no_fault():
+    """A sample of which nothing is published may have fewer rows than k."""
+    from phalanx.guarantees.consistency.method import method_faults
+
+    manifest = Manifest(
+        series="s", number=1, form="recoded", method={"name": "safe-sampling", "k": 20},
+        guarantees=[{"name": "differential-privacy", "k": 20}], attributes=[], rows=0, groups=0, counterfeits=0,
+        boxes="fixed", files=[],
+    )  # fmt: skip
+    assert list(method_faults(manifest)) == []
