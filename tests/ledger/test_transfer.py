@@ -148,3 +148,24 @@ def test_a_file_that_is_gone_when_an_export_fails(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"^the series cannot be read\.$"):
         export()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_grows_too_large_is_named(tmp_path: Path) -> None:
+    """Also where what is left of it is written as it is closed."""
+    resource = pytest.importorskip("resource", reason="the system limits no files")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    file = tmp_path / "visits.series"
+
+    def export() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, before[1]))
+        try:
+            with Outgoing.to(file) as out:
+                for _ in range(20):
+                    out.write(bytes(3000))
+                out.finish()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    with pytest.raises(LedgerError, match=r"visits\.series cannot be written \(File too large\)"):
+        export()
+    assert list(tmp_path.iterdir()) == []

@@ -67,15 +67,33 @@ def test_parquet(tmp_path):
 
 
 def test_sensitive_numbers_have_an_order(tmp_path):
-    """Text that is numbers throughout is ordered as numbers, unless two texts would become one
-    value.
-    """
+    """Text that is numbers throughout is ordered as numbers."""
     (tmp_path / "t.csv").write_text("q,s,u\n1,10,1\n1,9,1.0\n2,2,2\n")
-    numbers, texts = (
+    numbers, others = (
         Foreign.read(tmp_path / "t.csv", quasi=["q"], sensitive=name) for name in "su"
     )
     assert list(numbers.values) == [10.0, 9.0, 2.0]
-    assert list(texts.values) == ["1", "1.0", "2"]
+    assert list(others.values) == [1.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "different", "numeric"),
+    [
+        (["5", "5.0", "5e0", "6"], 2, True),
+        (["0", "-0", "0.0", ""], 2, True),
+        (["9007199254740993", "9007199254740992", "9007199254740993.0"], 2, False),
+        (["007", "7", "7.0"], 3, False),
+        (["5", "5.0", "flu"], 3, False),
+    ],
+)
+def test_a_number_is_one_value_however_it_is_spelled(tmp_path, spelled, different, numeric):
+    """What counts as two values would protect each other; codes with a zero before them are
+    texts.
+    """
+    (tmp_path / "t.csv").write_text("\n".join(["q,s", *(f"1,{text}" for text in spelled)]) + "\n")
+    table = Foreign.read(tmp_path / "t.csv", quasi=["q"], sensitive="s")
+    values = table.values  # noqa: PD011
+    assert (values.n_unique(), values.dtype.is_numeric()) == (different, numeric)
 
 
 def test_a_group_column():

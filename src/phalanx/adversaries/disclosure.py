@@ -243,7 +243,7 @@ def of_persons(
         "persons": len(who),
         "exposed": int(exposed.sum()),
         "baseline": (
-            float(np.bincount(values).max()) / len(values)
+            float(np.bincount(microdata.sensitive.codes).max()) / microdata.rows
             if values is not None and has_values
             else None
         ),

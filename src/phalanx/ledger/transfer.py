@@ -118,18 +118,19 @@ class Outgoing:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise _unwritten(file, error) from None
-        with os.fdopen(handle, "wb") as opened:
-            out = cls(file, opened, key)
-            try:
-                os.fchmod(handle, 0o600)  # whatever the umask
-                opened.write(_FORMAT + _check_of(key))
-                yield out
-            except BaseException as error:
-                for path in out._made:
-                    path.unlink(missing_ok=True)
-                if isinstance(error, OSError):
-                    raise _unwritten(file, error) from None
-                raise
+        try:
+            with os.fdopen(handle, "wb") as opened:  # which may fail as it is closed, too
+                out = cls(file, opened, key)
+                try:
+                    os.fchmod(handle, 0o600)  # whatever the umask
+                    opened.write(_FORMAT + _check_of(key))
+                    yield out
+                except BaseException:
+                    for path in out._made:
+                        path.unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise _unwritten(file, error) from None
 
     def write(self, content: bytes) -> None:
         """Append a record."""

@@ -5,6 +5,7 @@ exactly as they are written.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -164,11 +165,21 @@ def _classes(quasi: pl.DataFrame) -> pl.Series:
 
 def _ordered(values: pl.Series) -> pl.Series:
     """The sensitive column in a type whose order means something: numbers and dates as they are,
-    else text.
+    else text. A number that is spelled in several ways is one value; codes with a zero before
+    their digits are texts.
     """
     if values.dtype.is_numeric() or values.dtype.is_temporal():
         return values
     text = _text(values)
     numbers = text.cast(pl.Float64, strict=False)
     readable = numbers.null_count() == text.null_count() and not numbers.is_nan().any()
-    return numbers if readable and numbers.n_unique() == text.n_unique() else text
+    if not readable or numbers.n_unique() == text.n_unique():
+        return numbers if readable else text
+    spelled = text.drop_nulls().unique(maintain_order=True)
+    if spelled.str.contains(r"^\s*[+-]?0[0-9]").any():
+        return text
+    exactly: dict[Decimal, str] = {}
+    first = [exactly.setdefault(Decimal(number), number) for number in spelled]
+    if len(exactly) == numbers.drop_nulls().n_unique():
+        return numbers
+    return text.replace(spelled, pl.Series(first, dtype=pl.String))

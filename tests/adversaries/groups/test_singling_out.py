@@ -281,6 +281,17 @@ def test_counterfeits_and_equal_rows():
     assert regions.rows.tolist() == [5, 6]
 
 
+def test_another_table_is_refused():
+    """Of a table no row of which can lie in any region nothing could be singled out, whatever the
+    release says.
+    """
+    microdata = encoded(WORKED)
+    release = published("generalized", microdata, [0, 1] * 4)
+    other = encoded([(a + 1000, *more) for a, *more in WORKED])
+    with pytest.raises(ReleaseError, match="no row of the original table can lie where release 1"):
+        SinglingOut().attack([release], Evidence(microdata={1: other}))
+
+
 def test_what_is_missing_is_named():
     """One sentence for several releases, no original table, forms that it does not read, and a
     bound that is none.

@@ -324,6 +324,7 @@ def test_persons_are_drawn(monkeypatch):
     drawn = Informed().attack([release], evidence)
 
     assert (everybody.sample, asked.sample, drawn.sample) == (None, 200, 300)
+    assert everybody.baseline == asked.baseline == drawn.baseline
     assert (drawn.persons, drawn.note) == (300, "300 of 500 persons were drawn")
     assert asked.per_person.equals(again.per_person)
     assert set(drawn.per_person["person"]) <= set(microdata.persons)

@@ -28,7 +28,7 @@ from phalanx.adversaries.groups.predicates import Predicates, Regions
 from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.errors import PlanError
+from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded, of_python, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
@@ -208,6 +208,11 @@ class SinglingOut:
         )
         expected = bounded(self.expected, "the expected number of rows", 0, 1)
         regions = Regions.of(release, microdata)
+        if not (regions.share(regions.low, regions.high) > 0).any():
+            raise ReleaseError(
+                f"no row of the original table can lie where release {release.number} has rows; give"
+                " the table that was published."
+            )
         # measuring protects no person, and who asks again shall see the same figures
         stream = Randomness.seeded(0).stream("singling out")
         tried = np.sort(stream.permutation(len(regions))[: self.sample])

@@ -84,7 +84,8 @@ class Composition:
     release leaves a person the values of the groups that may host them (sliced, bucketized or
     generalized), each with a probability by the law of the posterior adversary. The two chose their
     groups without each other, so that both are true of the one value, and their probabilities are
-    multiplied. A person is exposed if one value is left and it is theirs.
+    multiplied, and divided by the value's share in all releases, which both contain. A person is
+    exposed if one value is left and it is theirs.
 
     Only persons in both are counted. The attack is about a value that is the same in both tables;
     where it is not, the two contradict each other, which the note counts. No promise of this
