@@ -492,3 +492,20 @@ def test_a_tree_is_made_of_checked_paths(paths):
     """By hand it is refused, and said how it is made."""
     with pytest.raises(SchemaError, match=r"make it by Tree\.of_paths"):
         Tree(paths)
+
+
+def test_a_kept_column_has_the_type_that_is_declared() -> None:
+    """A moment is its day; without a declaration it stays as it is."""
+    moments = pl.Series("k", ["2020-01-01 08:00:00", "2020-01-02 00:00:00"]).str.to_datetime()
+    frame = pl.DataFrame({"q": [1, 2], "k": moments})
+    asked = {"quasi": ["q"], "keep": ["k"]}
+    declared = Microdata.encode(frame, Schema(**asked, types={"k": "date"}))
+    assert declared.kept["k"].to_list() == [dt.date(2020, 1, 1), dt.date(2020, 1, 2)]
+    assert Microdata.encode(frame, Schema(**asked)).kept["k"].equals(moments)
+
+
+def test_single_precision_is_read_as_it_is_written() -> None:
+    """0.3 is 0.3, in whichever precision it stands."""
+    frame = pl.DataFrame({"x": [0.3, 0.1, 1e30]}, schema={"x": pl.Float32})
+    domain = Microdata.encode(frame, Schema(quasi=["x"])).columns["x"].domain
+    assert domain.values.to_list() == [0.1, 0.3, 1e30]

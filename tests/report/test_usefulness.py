@@ -93,6 +93,47 @@ def test_no_value_is_named_that_was_not_released() -> None:
     )
 
 
+@pytest.mark.parametrize("method", [px.Mondrian(k=3, cuts="strict"), px.Anatomy(l=2)])
+def test_values_that_are_numbers_of_categories(method) -> None:
+    """Questions are asked of them as they are published, as of texts."""
+    numbers = people().with_columns(pl.col("ill").replace_strict({"flu": 0, "gout": 1, "rash": 2}))
+    declared = px.Schema(quasi=["age", "sex", "job"], sensitive="ill", types={"ill": "categorical"})
+    assert numbers["ill"].dtype == pl.Int64
+    assert of(px.publish(numbers, declared, method)).errors
+
+
+def test_what_one_bar_holds_together_has_moved_too() -> None:
+    """Of 60 towns twelve bars are drawn, and all are compared."""
+    towns = [f"town {i:02}" for i in range(60)]
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({
+        "town": rng.choice(towns, 600), "ill": rng.choice(["flu", "gout", "rash"], 600)
+    })  # fmt: skip
+    schema = px.Schema(quasi=["town"], sensitive="ill")
+    release = px.publish(table, schema, px.MutualCover(delta="1/3", k=3))
+    drawn = release.draw()[0]
+    (one,) = [one for one in of(release).distributions if one.name == "town"]
+    shares = [np.array([(t["town"] == town).mean() for town in towns]) for t in (table, drawn)]
+    assert len(one.labels) == 12
+    assert one.moved == pytest.approx(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def test_bins_have_names_that_differ() -> None:
+    """Days by their dates, and numbers in as many digits as tell them apart."""
+    n = 400
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2025, 2, 3), eager=True)
+    table = pl.DataFrame({
+        "seen": days, "pay": [1_234_560 + i % 40 for i in range(n)], "part": [i / n / 1e6 + 5 for i in range(n)],
+        "ill": ["flu", "gout"] * (n // 2),
+    })  # fmt: skip
+    schema = px.Schema(quasi=["seen", "pay", "part"], sensitive="ill", types={"part": "numeric"})
+    release = px.publish(table, schema, px.Anatomy(l=2))
+    named = {one.name: one.labels for one in of(release).distributions}
+    assert named["seen"][0] == "to 2024-02-09" and named["seen"][-1] == "over 2024-12-25"
+    assert named["pay"][:2] == ("to 1234563.9", "to 1234567.8")
+    assert all(len({*labels}) == len(labels) for labels in named.values())
+
+
 def test_what_is_beyond_the_budget_says_so(monkeypatch) -> None:
     """By the number of published rows, whatever they hold."""
     release = px.publish(people(), SCHEMA, px.Mondrian(k=5))

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from phalanx.data.column import plain_float
+from phalanx.data.column import doubled, plain_float
 from phalanx.data.domain import Domain
 from phalanx.data.repeated import Repeated
 from phalanx.data.schema import Schema
@@ -95,7 +95,9 @@ def check_whole(
 def _present(values: pl.Series) -> pl.Series:
     """Without those that are missing."""
     if values.dtype.is_float() or values.dtype.is_decimal():
-        values = plain_float(values.cast(pl.Float64))
+        values = plain_float(
+            doubled(values) if values.dtype.is_float() else values.cast(pl.Float64)
+        )
     return values.drop_nulls()
 
 

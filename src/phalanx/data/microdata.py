@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.arrays import Floats, Ints
-from phalanx.data.column import Column, check_missing, encode_column, narrowed
+from phalanx.data.column import Column, check_missing, encode_column, narrowed, typed
 from phalanx.data.households import households_of
 from phalanx.data.identifying import check_identifying
 from phalanx.data.persons import PersonKey
@@ -97,7 +97,10 @@ class Microdata:
             schema,
             frame.height,
             columns,
-            frame.select(schema.keep),
+            frame.select(
+                typed(frame[name], schema.types[name]) if name in schema.types else frame[name]
+                for name in schema.keep
+            ),
             persons,
             weights=None if schema.weight is None else encode_weights(frame[schema.weight]),
             households=None if schema.cluster is None else households_of(frame[schema.cluster]),

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.arrays import Integers
+from phalanx.arrays import Floats, Integers
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PhalanxError
 from phalanx.estimators.answering import answer
@@ -24,12 +24,14 @@ from phalanx.release.folder import Release
 from phalanx.release.kinds import form_class
 from phalanx.utility.bins import Bins, Coded
 from phalanx.utility.losses import pairs, phi2
+from phalanx.utility.measured import as_published
 from phalanx.utility.workloads import Rows, errors, workload
 
 MOST_ROWS: Final = 50_000
 """A larger release is not drawn from for its page; the limit is on published rows alone."""
 _QUESTIONS: Final = 20
 _MOST_BARS: Final = 12
+_DIGITS: Final = (6, 9, 12, 17)
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,16 @@ class Distribution:
     released: tuple[float, ...]
     beside: tuple[float, ...]
     """The original's; outside, those of evenly filled intervals. Empty where there are none."""
+    within: float = 0.0
+    """How much further apart the shares of values are that one bin holds together."""
 
     @property
     def moved(self) -> float:
         """The share of rows that would have to be moved to make the two equal."""
         if not self.beside:
             return 0.0
-        return sum(abs(a - b) for a, b in zip(self.released, self.beside, strict=True)) / 2
+        apart = sum(abs(a - b) for a, b in zip(self.released, self.beside, strict=True))
+        return (apart + self.within) / 2
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class Usefulness:
         errors_found, chance = _errors(release, view, original)
         return cls(
             inside=True,
-            distributions=_distributions(bins, before, after),
+            distributions=_distributions(bins, before, after, drawn.schema),
             pairs=_pairs(before, after),
             errors=errors_found,
             sample_errors=chance,
@@ -141,26 +146,30 @@ def _decoded(microdata: Microdata, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distribution, ...]:
-    """Shares by bin, the attributes that moved most first."""
+def _distributions(
+    bins: Bins, before: Coded, after: Coded, kinds: Mapping[str, pl.DataType]
+) -> tuple[Distribution, ...]:
+    """Shares by bin, the attributes that moved most first; ``kinds``: what their values are."""
     drawn = []
     for name in after:
         shares = [
             np.bincount(table[name], minlength=bins.size(name)) / max(1, len(table[name]))
             for table in (after, before)
         ]
-        labels = _labels(bins, name)
+        labels = _labels(bins, name, kinds[name])
         shown = [i for i in range(bins.size(name)) if shares[0][i] or shares[1][i]]
         if len(shown) > _MOST_BARS:  # the most frequent ones, and the others as one
             order = sorted(shown, key=lambda i: -shares[1][i])
             frequent, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
             more = [float(of[rest].sum()) for of in shares]
+            apart = float(np.abs(shares[0] - shares[1])[rest].sum())
             drawn.append(
                 Distribution(
                     name,
                     (*(labels[i] for i in frequent), "other"),
                     (*(float(shares[0][i]) for i in frequent), more[0]),
                     (*(float(shares[1][i]) for i in frequent), more[1]),
+                    apart - abs(more[0] - more[1]),
                 )
             )
         else:
@@ -175,13 +184,27 @@ def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distributio
     return tuple(sorted(drawn, key=lambda d: -d.moved))
 
 
-def _labels(bins: Bins, name: str) -> list[str]:
+def _labels(bins: Bins, name: str, kind: pl.DataType) -> list[str]:
     """What every bin is called, the missing value first and other values last."""
     if name not in bins.edges:
         return ["missing", *bins.values[name].to_list(), "other"]
-    edges = [f"{edge:g}" for edge in bins.edges[name]]
+    edges = _edges(bins.edges[name], kind)
     parts = [f"to {edges[0]}", *(f"to {edge}" for edge in edges[1:]), f"over {edges[-1]}"]
     return ["missing", *parts]
+
+
+def _edges(edges: Floats, kind: pl.DataType) -> list[str]:
+    """The ends of bins, in as few digits as tell them apart; a day by its date."""
+    if kind.is_temporal():
+        return pl.Series(np.floor(edges).astype(np.int64)).cast(kind).cast(pl.String).to_list()
+    texts: list[str] = []
+    for digits in _DIGITS:
+        texts = [
+            str(int(edge)) if edge == int(edge) else f"{edge:.{digits}g}" for edge in edges.tolist()
+        ]
+        if len({*texts}) == len(texts):
+            break
+    return texts
 
 
 def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
@@ -198,7 +221,7 @@ def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
         )
         flat[name] = after[name] if values is None else alone.code(values.to_frame(name))[name]
     moved = []
-    for one in _distributions(bins, flat, after):
+    for one in _distributions(bins, flat, after, drawn.schema):
         by_even = even[one.name] is not None
         moved.append(one if by_even else Distribution(one.name, one.labels, one.released, ()))
     return tuple(moved)
@@ -244,9 +267,9 @@ def _errors(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Relative errors of random counts, and of a plain sample of the same size."""
     rng = Randomness.seeded(0)  # measuring protects no person, and who asks again sees the same
-    kinds: Mapping[str, str] = {a.name: a.type for a in view.attributes}
-    texts = [n for n in original.columns if kinds[n] == "categorical"]
-    table = original.with_columns(pl.col(texts).cast(pl.String))
+    table = as_published(
+        original, {a.name: a for a in view.attributes if a.name in original.columns}
+    )
     quasi = [a.name for a in release.form.attribute("quasi") if a.name in table.columns]
     target = release.form.sensitive if release.form.sensitive in table.columns else None
     rows, published = Rows(table), int(view.real.sum())

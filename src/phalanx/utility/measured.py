@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Integers
-from phalanx.data.column import kind_of, plain_float, typed
+from phalanx.data.column import doubled, kind_of, plain_float, typed
 from phalanx.data.schema import Type
 from phalanx.data.sources.batches import Batches
 from phalanx.errors import ReleaseError
@@ -254,7 +254,7 @@ def _published(values: pl.Series, kind: Type) -> pl.Series:
     """The values of a column as they are published; of what is kept, infinite ones, too."""
     kind = kind_of(values, kind, None)
     if kind == "numeric" and values.dtype.is_float():
-        return plain_float(values.cast(pl.Float64))
+        return plain_float(doubled(values))
     return typed(values, kind)
 
 
@@ -405,7 +405,7 @@ class _Counts:
         }
         quasi = [name for name, a in self._asked_of.items() if a.role == "quasi"]
         self._sensitive = next((name for name in self._asked_of if name not in quasi), None)
-        rows = Rows(_plain(some, self._asked_of))
+        rows = Rows(as_published(some, self._asked_of))
         asked = workload(rows, quasi, self._sensitive, _QUERIES, rng.stream("workload"))
         self._queries = [query for query, _ in asked]
         self._truth = np.zeros(len(asked), dtype=np.int64)
@@ -415,7 +415,10 @@ class _Counts:
         """The same pieces, whose rows are counted as they go through."""
         before = 0
         for piece in pieces:
-            rows, times = Rows(_plain(piece, self._asked_of)), self.times[before:][: piece.height]
+            rows, times = (
+                Rows(as_published(piece, self._asked_of)),
+                self.times[before:][: piece.height],
+            )
             before += piece.height
             for i, query in enumerate(self._queries):
                 true = rows.true_of(query.where)
@@ -444,7 +447,7 @@ class _Counts:
         )
 
 
-def _plain(table: pl.DataFrame, attributes: Mapping[str, PublishedAttribute]) -> pl.DataFrame:
+def as_published(table: pl.DataFrame, attributes: Mapping[str, PublishedAttribute]) -> pl.DataFrame:
     """Some attributes of the table, with texts where values are published as texts."""
     texts = [
         n

@@ -55,7 +55,9 @@ class Rows:
             values = self.values[test.attribute]
             fulfil = np.zeros(len(values) + 1, dtype=np.bool_)
             if test.kind == "in":
-                fulfil[:-1] = values.is_in(pl.Series(test.values, dtype=values.dtype)).to_numpy()
+                fulfil[:-1] = values.is_in(
+                    pl.Series(test.values, dtype=values.dtype).implode()
+                ).to_numpy()
             elif test.kind == "below":
                 fulfil[:-1] = (values >= test.values[0]).to_numpy()
             else:

@@ -104,8 +104,8 @@ def _in_the_end(near: Near, seeds: Floats) -> Ints:
         wider = _wider(near.members, low[growing], high[growing])
         inside = wider == 0
         wider[inside] = np.inf
-        best = wider.argmin(axis=1)
-        least = wider[np.arange(len(growing)), best]
+        least = wider.min(axis=1)
+        best = (wider <= least[:, None] + ROUNDING).argmax(axis=1)
         by_others = _wider(near.others, low[growing], high[growing]).min(axis=1, initial=np.inf)
         beyond = near.reach - (high - low)[growing].sum(axis=1) - _LOST
         stops: Bools = by_others < np.minimum(least, beyond) - ROUNDING
