@@ -109,6 +109,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "delta": 1e-6, "budget": 3}, "is no table"),
     ({"epsilon": 1, "delta": 1e-6, "scheme": "fine"}, "is no table"),
     ({"epsilon": 1, "delta": 1e-6, "depth": 0}, "depth"),
+    (
+        {"epsilon": 1, "delta": 1e-6, "scheme": {"age": {"low": 0, "high": 99, "widths": [5, 10]}}},
+        "scheme of age offers several widths, and nothing chooses among them; give it a level",
+    ),
     ({"epsilon": "much", "delta": 1e-6}, "epsilon"),
     ({"epsilon": 1, "delta": 1e-6, "epsilom": 1}, "did you mean 'epsilon'"),
 ]

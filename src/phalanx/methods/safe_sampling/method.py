@@ -168,6 +168,8 @@ class SafeSampling:
                     f"[method] {parameter} = {getattr(self, parameter)!r} is no table; write"
                     f" [method.{parameter}] and its keys below."
                 )
+        if paid == 0:
+            self._check_widths()
         if self.budget and self.budget.keys() != {"epsilon", "delta"}:
             raise PlanError(
                 "[method] budget needs the keys epsilon and delta, and no others; complete it, as"
@@ -206,6 +208,15 @@ class SafeSampling:
                 "[method] safe-sampling: these numbers are beyond what can be computed; give an"
                 " epsilon of at most 100."
             ) from None
+
+    def _check_widths(self) -> None:
+        for name, recoding in self.scheme.items():
+            widths = recoding.get("widths") if isinstance(recoding, Mapping) else None
+            if isinstance(widths, Sequence) and len(widths) > 1 and recoding.get("level") is None:
+                raise PlanError(
+                    f"[method] scheme of {name} offers several widths, and nothing chooses among them;"
+                    " give it a level or one width, or epsilon_scheme a part of epsilon."
+                )
 
     @property
     def promise(self) -> Promise:
