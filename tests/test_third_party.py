@@ -236,6 +236,11 @@ def test_its_form_is_estimated_from_and_drawn(ward: Release, acme: Acme) -> None
         patch.delattr(form, "view")
         with pytest.raises(ReleaseError, match="how to estimate from acme-tally releases"):
             unread.estimate("count(*)")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(form, "view", lambda *_: None)
+        with pytest.raises(ReleaseError, match="acme-tally releases gives no view of this one"):
+            unread.estimate("count(*)")
+        assert unread.report(ward.path.parent / "page.html", audience="external").is_file()
 
 
 def test_its_adversary_answers_a_question(ward: Release) -> None:

@@ -75,6 +75,11 @@ def view_to_ask(release: Release, progress: Progress = silent) -> View:
     reader = FORMS.get(release.manifest.form)
     if reader is None:
         view = release.form.view(release.manifest)
+        if not isinstance(view, View):
+            raise ReleaseError(
+                f"the package that reads {release.manifest.form} releases gives no view of this one,"
+                " so that nothing is estimated from it; its makers should know."
+            )
     else:
         in_parts = bool(release.manifest.parts)
         view = _of_parts(release, reader, progress) if in_parts else reader(release)
