@@ -49,6 +49,45 @@ def test_the_page_for_outside_is_of_released_values_alone(ward, published) -> No
         assert said.code == 2 and "made of released values alone" in said.err
 
 
+SUPPRESSES = 'name = "slicing"\nl = 2\nnot_eligible = "suppress"\nsensitive_column_size = 1'
+
+
+def test_suppressed_rows_are_those_that_the_ledger_recorded(ward) -> None:
+    """A page of a folder that was only read does not say that none is."""
+    often = "who,age,zip,ill\n" + "".join(
+        f"p{i},{20 + i % 7},1,{'aaab'[i % 4]}\n" for i in range(40)
+    )
+    ward.table(often)
+    ward.plan(method=SUPPRESSES)
+    assert "suppressed: 20 row(s)" in ward.publish().out
+    for ledger, words in (
+        ((), "is not said here"),
+        (("--ledger", "ward.db"), "20 rows are suppressed."),
+    ):
+        said = ward.call(
+            "report", "out/ward-1", "--for", "internal", *ORIGINAL, *ledger, "--to", "p.html"
+        )
+        text = (ward.path / "p.html").read_text()
+        assert said.code == 0 and words in text, said
+        assert "No row is suppressed" not in text and "No rows were suppressed" not in text
+
+
+def test_an_original_without_persons_is_laid_beside_its_release(ward) -> None:
+    """As verify does; a page about another table does not say that all holds."""
+    ward.plan(
+        schema='quasi = ["age", "zip"]\nsensitive = "ill"\ndrop = ["who"]',
+        method='name = "mondrian"\nk = 2',
+    )
+    assert ward.publish().code == 0
+    words = ("report", "out/ward-1", "--for", "internal", "--original", "t.csv", "--to", "p.html")
+    assert ward.call(*words).code == 0
+    assert "persons of the original" in (ward.path / "p.html").read_text()
+    table = (ward.path / "t.csv").read_text()
+    ward.table(re.sub(r"^(p\d+),\d+", r"\1,80", table, flags=re.MULTILINE))
+    said = ward.call(*words)
+    assert said.code == 1 and "This does NOT hold: release 1: persons of the original" in said.out
+
+
 @pytest.mark.parametrize("audience", ["internal", "external"])
 def test_the_keys_of_json_are_those_of_the_page(ward, published, audience: str) -> None:
     """What a regulator reads by machine."""

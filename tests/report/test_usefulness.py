@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import phalanx as px
+from phalanx.guarantees.sentences import percent
 from phalanx.report import usefulness
 from phalanx.report.pictures import (
     distributions,
@@ -100,6 +101,13 @@ def test_values_that_are_numbers_of_categories(method) -> None:
     declared = px.Schema(quasi=["age", "sex", "job"], sensitive="ill", types={"ill": "categorical"})
     assert numbers["ill"].dtype == pl.Int64
     assert of(px.publish(numbers, declared, method)).errors
+
+
+def test_the_picture_says_the_median_of_the_headline() -> None:
+    """One page, one figure, of an even number of questions, too."""
+    use = Usefulness(inside=True, errors=(0.1, 0.2, 0.3, 0.6), sample_errors=(0.1, 0.2, 0.4, 0.5))
+    assert use.error == pytest.approx(0.25)
+    assert f"at most {percent(use.error)}" in questions(use).svg
 
 
 def test_what_one_bar_holds_together_has_moved_too() -> None:

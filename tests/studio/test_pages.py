@@ -15,11 +15,12 @@ from markupsafe import escape
 
 import phalanx as px
 from phalanx.data.sources import batches
-from phalanx.errors import PlanError, SourceError
+from phalanx.errors import PlanError, ReleaseError, SourceError
 from phalanx.profile.use import QUESTIONS
-from phalanx.studio import rendering
+from phalanx.studio import originals, rendering, work
 from phalanx.studio.app import PAGES
-from phalanx.studio.pages import data, publishing, timeline, windows
+from phalanx.studio.pages import compare, data, publishing, reproducing, timeline, windows
+from phalanx.studio.place import Place
 from phalanx.studio.serving import place_of
 from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
@@ -359,6 +360,56 @@ def test_another_table_is_not_taken_for_the_original(published, tmp_path: Path) 
         assert "not the table" in found["wrong"]
     finally:
         studio.place.named.clear()
+
+
+def test_a_source_that_changed_is_not_the_original_any_more(tmp_path: Path, monkeypatch) -> None:
+    """Where the plan's file is another table by now, no figure of it is shown, measured, or kept as
+    what an adversary found.
+    """
+    monkeypatch.chdir(tmp_path)
+    write(people(), tmp_path / "t.csv")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[series]\nname = "ward"\n[source]\npath = "t.csv"\n[schema]\nquasi = ["age", "sex"]\n'
+        'sensitive = "diagnosis"\ndrop = ["patient", "note"]\n[method]\nname = "mondrian"\nk = 3\n'
+        '[publish]\nto = "releases"\n'
+    )
+    px.Plan.read(plan).publish()
+    release = px.Release.read(tmp_path / "releases" / "ward-1")
+    right, wrong = people(), people().with_columns(pl.col("age") + 40)
+    assert originals.why_another(release, right) == ""
+    assert originals.why_another(release, wrong) != ""
+    studio_place = Place(plan)
+    assert compare.page(studio_place, "ward", 1, {})["questions"]
+    write(wrong, tmp_path / "t.csv")
+    found = compare.page(Place(plan), "ward", 1, {})
+    assert "this is not the table that release 1 was made of" in found["wrong"]
+    assert (found["questions"], found["charts"]) == ([], None)
+    folder, table = str(release.path), str(tmp_path / "t.csv")
+    beside = {"ledger": f"sqlite:///{tmp_path}/ward.db", "identifier": None, "knows": {}}
+    for begin in (
+        lambda: work.measure(lambda *_: None, folder=folder, original=table, identifier=None),
+        lambda: work.attack(
+            lambda *_: None, adversary="posterior", folders=[folder], originals=[(table, None, None)], **beside
+        ),
+    ):  # fmt: skip
+        with pytest.raises(ReleaseError, match="this is not the table that release 1"):
+            begin()
+    assert not list((tmp_path / "releases").rglob("*.found"))
+
+
+def test_commands_of_a_page_name_all_that_it_uses(published) -> None:
+    """Every folder with its table, who is who, and the ledger; they run as they stand."""
+    studio, browser = published
+    said = browser.get("/release/ward/1/attack.json").json()["by"]["command"]
+    assert said.startswith("phalanx attack all releases/ward-1 --original ")
+    assert " --identifier patient --ledger " in said
+    assert said in [
+        c["command"] for c in browser.get("/release/ward/1/handover.json").json()["commands"]
+    ]
+    assert (
+        reproducing.shown(studio.place, str(studio.place.plan_path.parent / "-x.csv")) == "./-x.csv"
+    )
 
 
 def test_an_attack_says_a_sentence_first(published) -> None:

@@ -61,7 +61,7 @@ def report(
     from phalanx.report.classes import among
     from phalanx.report.looks import Look
     from phalanx.series.bounds import questions
-    from phalanx.series.released import Release, but, checks_for
+    from phalanx.series.released import Release, but, checks_for, recorded_counts
     from phalanx.verification import gather_evidence, read_releases
 
     if audience is Audience.external and (original or ledger):
@@ -77,7 +77,8 @@ def report(
         identifier=identifier,
         persons=False,
     )
-    release = but(Release.read(last.path), evidence=evidence, _earlier=earlier)
+    counts = {} if ledger is None else recorded_counts(last, ledger_url(ledger))
+    release = but(Release.read(last.path), evidence=evidence, _earlier=earlier, **counts)
     inside = audience is Audience.internal
     whom: AudienceOf = "internal" if inside else "external"
     checks = checks_for(release, whom)

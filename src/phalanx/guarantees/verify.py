@@ -43,6 +43,7 @@ def verify(
     *,
     allow_seeded: bool = False,
     only_last: bool = False,
+    by_rows: bool = True,
     each: EachPart = map,
     beside: EachBeside = in_turn,
 ) -> list[Verdict]:
@@ -50,7 +51,8 @@ def verify(
     given those before it.
 
     ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with
-    a seed; ``only_last`` checks the last one alone, against those before it; ``each`` looks at the parts of a
+    a seed; ``only_last`` checks the last one alone, against those before it; ``by_rows``: whether an
+    original table that tells no persons is laid beside its release, too; ``each`` looks at the parts of a
     release that has some, one after the other or wherever it may, ``beside`` at those of all releases
     with the persons in them. All hold where
     ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
@@ -91,7 +93,7 @@ def verify(
                 Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
             )
         if evidence is not None:
-            checks += _truth(release, evidence, sound=checks[0].holds, by_rows=not only_last)
+            checks += _truth(release, evidence, sound=checks[0].holds, by_rows=by_rows)
         verdicts += [
             replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in checks
         ]

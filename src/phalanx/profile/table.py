@@ -178,10 +178,17 @@ def _named_by_a_row(frame: pl.DataFrame) -> bool:
 
 
 def _reads_as(name: str, dtype: pl.DataType) -> bool:
+    """Whether a value is written so that it would be read as one of a column, in any way in which a
+    file may write numbers and days.
+    """
     text = pl.Series([name])
     if dtype.is_numeric():
-        return text.cast(pl.Float64, strict=False).null_count() == 0
-    return text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).null_count() == 0
+        plain = text.str.replace(",", ".", literal=True)
+        return plain.cast(pl.Float64, strict=False).null_count() == 0
+    day = text.str.slice(0, 10)
+    return any(
+        day.str.to_date(way, strict=False).null_count() == 0 for way in ("%Y-%m-%d", "%d.%m.%Y")
+    )
 
 
 def _counts_rows(values: pl.Series) -> bool:

@@ -119,15 +119,12 @@ def render(
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] in ("holds", "fails")]
     counted = {} if form.tells_itself_alone else summary
-    suppressed_rows, taken_out = (
-        dict(counted.get("suppressed_rows") or {}),
-        dict(counted.get("suppressed_values") or {}),
-    )
+    suppressed_rows = counted.get("suppressed_rows")
+    taken_out = dict(counted.get("suppressed_values") or {})
     results = {
         kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")
     }
-    suppressed = sum(suppressed_rows.values())
-    told_suppressed = None if form.tells_itself_alone or not inside else suppressed
+    suppressed = None if suppressed_rows is None else sum(suppressed_rows.values())
     use = Usefulness.of(ordered[-1], microdata)
     markup = _markup()
     return _template().render(
@@ -138,7 +135,7 @@ def render(
             "lost": headlines.lost(
                 figures,
                 use,
-                told_suppressed,
+                suppressed,
                 sum(taken_out.values()),
                 intervals=intervals,
             ),

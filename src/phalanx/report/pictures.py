@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import sqrt
+from statistics import median
 from typing import Final
 
 from phalanx.guarantees.sentences import percent
@@ -153,7 +154,7 @@ def questions(use: Usefulness) -> Picture | None:
         parts.append(
             f'<path class="{kind}" d="{path}H{_LEFT + _ROOM}"><title>{name}</title></path>'
         )
-        lines.append(f"{name}: half of the questions are off by at most {percent(errors[n // 2])}")
+        lines.append(f"{name}: half of the questions are off by at most {percent(median(errors))}")
     return Picture(
         "Error of typical questions",
         "share of random counts (up) off by at most so much (across); dashed: a plain sample",

@@ -157,7 +157,11 @@ class Drafting:
             evidence, microdata={self.number: replace(self.microdata, persons=None)}
         )  # what a promise says of tuples, not of persons
         verdicts = verify(
-            [*self.earlier, release], of_tuples, allow_seeded=self.seed is not None, only_last=True
+            [*self.earlier, release],
+            of_tuples,
+            allow_seeded=self.seed is not None,
+            only_last=True,
+            by_rows=False,  # the truth of each row is looked at below
         )
         verdicts.append(self.truth(draft, release))
         refuse_broken(verdicts)

@@ -6,7 +6,7 @@ folder.
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from phalanx.progress import Progress, silent
 from phalanx.release import folder
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import Form
+from phalanx.release.kinds import form_class
 from phalanx.release.manifest import Manifest
 from phalanx.series import staging
 from phalanx.temporary import temporary_folder
@@ -50,12 +51,14 @@ class Release(folder.Release):
     """The checks that its files passed when it was published; none of a folder that was only
     read.
     """
-    suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
+    suppressed_rows: Mapping[str, int] | None = None
     """Rows of the table that were not published, by reason; None where that is not told, under
-    differential privacy.
+    differential privacy, or not known, of a folder that was only read.
     """
-    suppressed_values: Mapping[str, int] = field(default_factory=dict)
-    """Sensitive values that were taken out of published rows, by reason."""
+    suppressed_values: Mapping[str, int] | None = None
+    """Sensitive values that were taken out of published rows, by reason; None where that is not
+    known.
+    """
     attacks: Sequence["Disclosed"] = ()
     """What adversaries found out of a perturbed release before it left; empty for other forms, and
     where neither a report nor a bound asks for it.
@@ -81,9 +84,11 @@ class Release(folder.Release):
     @classmethod
     def _of_folder(cls, path: Path, manifest: Manifest) -> "Release":
         """A release in parts reads no table before one is asked for."""
+        none: Mapping[str, int] | None = None if _may_suppress(manifest) else {}
+        told: dict[str, Any] = {"suppressed_rows": none, "suppressed_values": none}
         if manifest.parts:
-            return ReleaseInParts(manifest=manifest, path=path)
-        return cls(manifest=manifest, form=folder.read_form(path, manifest), path=path)
+            return ReleaseInParts(manifest=manifest, path=path, **told)
+        return cls(manifest=manifest, form=folder.read_form(path, manifest), path=path, **told)
 
     @property
     def table(self) -> Any:
@@ -169,7 +174,7 @@ class Release(folder.Release):
         identifier : str, optional
             Its identifier column, where persons are to be followed.
         ledger : str, optional
-            A URL; the ledger knows who was published in which row or group.
+            A URL; the ledger knows who was published in which row or group, and what was suppressed.
 
         Returns
         -------
@@ -187,7 +192,8 @@ class Release(folder.Release):
         evidence, _ = gather_evidence(
             [self], ledger=ledger, originals=originals, identifier=identifier, persons=False
         )
-        return but(self, evidence=evidence)
+        known = {} if ledger is None else recorded_counts(self, ledger)
+        return but(self, evidence=evidence, **known)
 
     def attack(self, adversary: "Adversary") -> "Attack":
         """What an adversary concludes from this release alone.
@@ -483,7 +489,9 @@ class Release(folder.Release):
             "counterfeits": self.counterfeits,
             "registered": self.registered,
             "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
-            "suppressed_values": dict(self.suppressed_values),
+            "suppressed_values": (
+                None if self.suppressed_values is None else dict(self.suppressed_values)
+            ),
             "spent": None if self.spent is None else dict(self.spent),
             "seconds": None if self.seconds is None else round(self.seconds, 3),
             "report": None if self.page is None else str(self.page),
@@ -552,13 +560,32 @@ class ReleaseInParts(Release):
 
     def __init__(self, **given: Any) -> None:
         absent = {one.name: one.default for one in fields(Release) if one.default is not MISSING}
-        made = {"evidence": Evidence(), "suppressed_rows": {}, "suppressed_values": {}}
+        made = {"evidence": Evidence()}
         self.__dict__.update({**absent, **made, **given})
 
     @cached_property
     def form(self) -> Form:
         """What its tables hold."""
         return folder.Unread(self.path, self.manifest).form
+
+
+def _may_suppress(manifest: Manifest) -> bool:
+    """Whether rows or values may not be in a release, by what its manifest says."""
+    return manifest.may_suppress != [] or form_class(manifest.form).tells_itself_alone
+
+
+def recorded_counts(release: folder.Release, ledger: str) -> dict[str, Any]:
+    """What a ledger knows of what was suppressed of a release, as fields of it; nothing where it
+    did not record it.
+    """
+    from phalanx.ledger import Ledger
+
+    with Ledger.open(ledger, create=False) as opened:
+        for entry in opened.releases(release.manifest.series):
+            if entry.digest == release.digest:
+                counts = ("suppressed_rows", "suppressed_values")
+                return {name: entry.summary[name] for name in counts if name in entry.summary}
+    return {}
 
 
 def checks_for(release: Release, audience: "Audience") -> list[Verdict]:

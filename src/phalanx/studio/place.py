@@ -22,6 +22,7 @@ from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.table import profile
 from phalanx.series.released import Release
 from phalanx.studio.jobs import Jobs
+from phalanx.studio.originals import refuse_another, why_another
 from phalanx.studio.soon import Soon
 
 T = TypeVar("T")
@@ -191,13 +192,20 @@ class Place:
         return self._read(of, texts)
 
     def original(self, series: str, number: int) -> Table:
-        """The table behind a release: the one that was named for it, or else the plan's source."""
+        """The table behind a release: the one that was named for it, or else the plan's source;
+        ReleaseError where its rows are not those of the release.
+        """
         chosen = self.original_source(series, number)
         if chosen is None:
             raise SourceError("the original table is not known here; name its file.")
         release = self.release(series, number)
         texts = tuple(a.name for a in release.form.attributes if a.type == "categorical")
-        return self._read(chosen, texts)
+        table = self._read(chosen, texts)
+        if table.frame.height == table.rows:  # else some of its rows are looked at
+            key = ("original", release.digest, table.key)
+            why = self.answers.get(key, lambda: why_another(release, table.frame))
+            refuse_another(release, why)
+        return table
 
     def original_source(self, series: str, number: int) -> Original | None:
         """Where that table is: as was chosen, or of the newest release the plan's source, in

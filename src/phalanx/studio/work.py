@@ -29,6 +29,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
 from phalanx.studio import findings
+from phalanx.studio.originals import refuse_another, why_another
 from phalanx.verification import gather_evidence, verify, verify_table
 
 
@@ -151,6 +152,8 @@ def attack(
     releases = [Release.read(folder) for folder in folders]
     alone = getattr(KNOWN[adversary], "looks_at", "series") == "release"
     tables = [_table(release, *of) for release, of in zip(releases, originals, strict=False)]
+    for release, table in zip(releases, tables, strict=False):
+        refuse_another(release, why_another(release, table))
     evidence, _ = gather_evidence(
         releases,
         ledger=None if alone and identifier is None else ledger,
@@ -221,6 +224,7 @@ def measure(
     step("read")
     release = Release.read(folder)
     table = _table(release, original, query, wave)
+    refuse_another(release, why_another(release, table))
     step("measure")
     fields: dict[str, Any] = release.measure(table).to_json()
     step("pairs")

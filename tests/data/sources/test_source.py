@@ -133,6 +133,8 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         (b"a,\xe4\nK\xc3\xb6ln,2\n", r"line 1 of 't\.csv' is not UTF-8"),
         (b"a,b\n\x81,\xe4\n", r"line 2 of 't\.csv' is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "UTF-16"),
+        ("a,b\n1,2\n".encode("utf-16-be"), "UTF-16"),
         (b'a,"b\n1,SECRET\n1,SECRET\n', r"the header of 't\.csv' goes on over several lines"),
         (b'a,"line\nbreak"\n1,2\n', r"the header of 't\.csv' goes on over several lines"),
         (

@@ -417,7 +417,7 @@ def test_a_value_that_is_too_frequent_by_itself_is_no_column_s_fault():
     )
     with pytest.raises(
         NotEligible,
-        match=r"a value stands in \d+ of all 300 rows, so suppress rows with not_eligible, or make",
+        match=r"a value stands in \d+ of all 300 rows, so set sensitive_column_size = 1 and suppress rows with not_eligible, or",
     ):
         publish(encoded(frame), l=2, sensitive_column_size=2)
 

@@ -301,7 +301,8 @@ def _long_line(file: str) -> SourceError:
 def _head(data: bytes, file: str) -> str:
     """The beginning, with the header line in it."""
     head = data[: 1 << 20]
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    half = [head[first::2].count(0) * 2 > len(head) // 2 for first in (0, 1)]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") or (len(head) > 1 and any(half)):
         raise SourceError(
             f"the file {file!r} is UTF-16, and a CSV must be UTF-8; save it as UTF-8."
         )

@@ -94,9 +94,10 @@ def check_eligible(
 
     if not kept():
         most = int(np.bincount(microdata.sensitive.codes).max())
+        alone = "" if columns_are_named else "set sensitive_column_size = 1 and "
         way_out = (
-            f"a value stands in {most} of all {coded.rows} rows, so {lower}{suppress}make the values"
-            " coarser at the source."
+            f"a value stands in {most} of all {coded.rows} rows, so {lower}"
+            f"{(alone + suppress) if may_suppress else ''}make the values coarser at the source."
         )
     else:
         blockers = [name for name in beside if not kept(name)]

@@ -12,7 +12,7 @@ from phalanx.errors import PhalanxError, PlanError
 from phalanx.ledger import ReleaseEntry
 from phalanx.studio import findings
 from phalanx.studio.pages import windows
-from phalanx.studio.pages.reproducing import command, shown, without_studio
+from phalanx.studio.pages.reproducing import attack_all, shown, without_studio
 from phalanx.studio.place import Place
 
 
@@ -37,9 +37,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         ],
         "by": without_studio(
             place,
-            command(
-                "attack", "all", *(shown(place, e.folder) for e in entries), "--original", "TABLE"
-            ),
+            attack_all(place, series, entries),
             *_lines(place, series, entries),
         ),
     }

@@ -14,7 +14,7 @@ from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
 from phalanx.studio import findings
 from phalanx.studio.pages import beside, windows
-from phalanx.studio.pages.reproducing import command, shown, without_studio
+from phalanx.studio.pages.reproducing import command, shown, table_of, without_studio
 from phalanx.studio.place import Place, Table
 
 
@@ -57,8 +57,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
 
 def _by(place: Place, series: str, number: int) -> dict[str, str | None]:
     folder = shown(place, place.entry(series, number).folder)
-    of = place.original_source(series, number)
-    table = "TABLE" if of is None else shown(place, of.source)
+    table = table_of(place, series, number)
     return without_studio(
         place,
         command("measure", folder, "--original", table),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from phalanx.errors import ReleaseError, without_passwords
 from phalanx.report.promises import in_words, warnings
 from phalanx.series.staging import REPORTS
-from phalanx.studio.pages.reproducing import command, shown, without_studio
+from phalanx.studio.pages.reproducing import attack_all, command, shown, without_studio
 from phalanx.studio.place import Place
 
 REPORTS_SHOWN: Final[Mapping[str, str]] = {"internal": "/report", "external": "/report/external"}
@@ -27,7 +27,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         ("Check the folder, as its recipient can", command("verify", folder)),
         ("Check it against the ledger", command("verify", folder, "--ledger", ledger)),
         ("See the series", command("series", "show", series, "--ledger", ledger)),
-        ("Play every adversary", command("attack", "all", folder, "--original", "TABLE")),
+        ("Play every adversary", attack_all(place, series, place.up_to(series, number))),
         (
             "Write the page for those who receive it",
             command("report", folder, "--for", "external", "--to", f"{Path(folder).name}.html"),

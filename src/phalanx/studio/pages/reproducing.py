@@ -2,9 +2,11 @@
 """The command and the Python that do what a page does."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from phalanx.errors import without_passwords
+from phalanx.ledger import ReleaseEntry
 from phalanx.studio.place import Place
 
 
@@ -25,7 +27,32 @@ def shown(place: Place, path: str) -> str:
     plain = Path(path.removeprefix("sqlite:///"))
     here = place.plan_path.parent.resolve()
     near = plain.resolve().is_relative_to(here)
-    return str(plain.resolve().relative_to(here)) if near else str(plain)
+    path = str(plain.resolve().relative_to(here)) if near else str(plain)
+    return f"./{path}" if path.startswith("-") else path  # which is no option
+
+
+def table_of(place: Place, series: str, number: int) -> str:
+    """The table behind a release as it is named in a command; TABLE where it is not known, or is
+    some of the rows of a file that holds several waves.
+    """
+    of = place.original_source(series, number)
+    return "TABLE" if of is None or of.wave is not None else shown(place, of.source)
+
+
+def attack_all(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> str:
+    """The command that plays every adversary against some releases, with all that may be laid beside
+    them.
+    """
+    originals = [table_of(place, series, entry.number) for entry in entries]
+    identifier = place.promise(series).get("identifier")
+    return command(
+        "attack",
+        "all",
+        *(shown(place, entry.folder) for entry in entries),
+        *(word for original in originals for word in ("--original", original)),
+        *([] if identifier is None else ["--identifier", identifier]),
+        *([] if identifier is None else ["--ledger", shown(place, place.ledger_url())]),
+    )
 
 
 def without_studio(place: Place, command: str, *lines: str) -> dict[str, str | None]:
