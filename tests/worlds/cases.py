@@ -84,6 +84,10 @@ COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as 
 LUCKY = "on this table no cut that is not made tells; on others it does"
 NOT_PUBLIC = "who has no value is shown, and is taken to be public, which it is not here"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
+HIDDEN = (
+    "what is promised of all releases does not count those in which a person's value is not shown"
+)
+REGISTRY = "a release with a registry does not say that it holds"
 ALIKE = "on this table the bound is kept only by a group of all rows, which all come out alike"
 
 
@@ -223,6 +227,13 @@ SETS = [
     *[frozenset[str]()] * 2,
 ]
 REGISTERED = ["hiv", "none", "none", "none", "none", ABSENT, ABSENT]
+LEAVING_A_REGISTRY = Setting(
+    (AGES[:4], AGES[:6]),
+    tuple(product(orders(hiv(1, 4)), orders(["hiv", "none", *[ABSENT] * 4]))),
+    lasting=False,
+    registry=True,
+    records=True,
+)
 STRATEGIES: tuple[Mapping[str, Any], ...] = (
     {"strategy": "adaptive"},
     {"strategy": "geometric"},
@@ -388,6 +399,16 @@ def global_guarantee() -> Iterable[Case]:
             HALF,
             **grown,
         )
+        if claim is holds:
+            yield open_(
+                method,
+                given | small,
+                "1 of 4 registered, then 1 of 6, of whom 4 are absent",
+                LEAVING_A_REGISTRY,
+                HALF,
+                differs=REGISTRY,
+                **grown,
+            )
         yield claim(method, given | {"k": 3}, "1 of 12", once(hiv(1, 12)), HALF, **way)
         yield claim(
             method, given | {"min_width": {"q0": 5}}, "1 of 12", once(hiv(1, 12)), HALF, **way
@@ -427,6 +448,15 @@ def global_guarantee() -> Iterable[Case]:
         SPENT_SMALL,
         HALF,
         quick=True,
+        **cut,
+    )
+    yield open_(
+        method,
+        spent,
+        "the same, in any release: also in one that shows no value of the person",
+        replace(SPENT_SMALL, records=False),
+        HALF,
+        differs=HIDDEN,
         **cut,
     )
     yield holds(method, spent, "1 of 4; 1 of 5; 2 of 6, by release", SPENT_TWICE, HALF, **cut)

@@ -75,8 +75,9 @@ _SUPPRESSED: Final = {
     "no-group": "those for which no group was found, or that were too few for one",
     "spent-budget": (
         "those published without a value, as the person's budget is spent, or so that no person"
-        " without a value holds one with more than 1/l: an adversary who knows how often each value"
-        " stands in the table infers no more than that of them"
+        " without a value holds one with more than 1/l in that release: an adversary who knows how"
+        " often each value stands in the table infers no more than that of them, but where there is"
+        " a registry. What is promised of all releases together does not count it"
     ),
 }
 """Which rows may be suppressed, and what it tells of them that they are."""

@@ -246,7 +246,9 @@ class Drafting:
                 )
             ),
             "privacy_unit": privacy_unit(self.method, self.microdata.schema),
-            "holds_if_method_known": self.method.holds_if_method_known,
+            "holds_if_method_known": self.method.holds_if_method_known
+            # who is not in the table has no row, and hides no one whose value is not shown
+            and self.microdata.registry is None,
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,

@@ -85,10 +85,10 @@ class Release(folder.Release):
     def _of_folder(cls, path: Path, manifest: Manifest) -> "Release":
         """A release in parts reads no table before one is asked for."""
         none: Mapping[str, int] | None = None if _may_suppress(manifest) else {}
-        told: dict[str, Any] = {"suppressed_rows": none, "suppressed_values": none}
+        known: dict[str, Any] = {"suppressed_rows": none, "suppressed_values": none}
         if manifest.parts:
-            return ReleaseInParts(manifest=manifest, path=path, **told)
-        return cls(manifest=manifest, form=folder.read_form(path, manifest), path=path, **told)
+            return ReleaseInParts(manifest=manifest, path=path, **known)
+        return cls(manifest=manifest, form=folder.read_form(path, manifest), path=path, **known)
 
     @property
     def table(self) -> Any:

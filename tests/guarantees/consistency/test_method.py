@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from phalanx import GlobalGuarantee
+from phalanx.guarantees.consistency.method import method_faults
 from phalanx.release.manifest import Manifest
 from support.tampering_cases import METHODS, chained, issue, notes, people, refusal, stated
 
@@ -69,6 +70,18 @@ def test_what_it_says_and_cannot_be(releases, kind, changes, what):
     assert what in bent(releases, kind, **changes)
 
 
+def test_with_registered_persons_a_missing_value_tells():
+    """Who has no row hides no person whose value is not shown, so that it cannot be stated."""
+    known = Manifest(
+        series="s", number=1, form="generalized", method={"name": "global-guarantee", "l": 2, "grouping": "balanced"},
+        guarantees=[{"name": "global-guarantee", "l": 2}], attributes=[], rows=6, groups=2, counterfeits=0, registered=3,
+        holds_if_method_known=True, boxes="tight", files=[],
+    )  # fmt: skip
+    (fault,) = method_faults(known)
+    assert "by what it says of global-guarantee they do not" in fault
+    assert not list(method_faults(known.model_copy(update={"registered": 0})))
+
+
 def test_of_another_method_nothing_is_known(releases):
     """What a method of another package says of itself is its own."""
     assert bent(releases, "generalized", method={"name": "acme", "m": 50}) == ""
@@ -89,8 +102,6 @@ def test_a_promise_that_stands_twice(tmp_path):
 
 def test_a_cell_of_nobody_is_no_fault():
     """A sample of which nothing is published may have fewer rows than k."""
-    from phalanx.guarantees.consistency.method import method_faults
-
     manifest = Manifest(
         series="s", number=1, form="recoded", method={"name": "safe-sampling", "k": 20},
         guarantees=[{"name": "differential-privacy", "k": 20}], attributes=[], rows=0, groups=0, counterfeits=0,

@@ -356,6 +356,7 @@ def test_a_registry_dilutes(tmp_path):
         publishing.publish(table(100, seed=1).filter(pl.col("who") % 4 == i), registry=registry)
         for i in range(3)
     ]
+    assert [each.manifest.holds_if_method_known for each in published] == [False] * 3
     form = published[0].form
     held = form.table.filter(pl.col("ill").is_in(["chlamydia", "syphilis"]))["group"].unique()
     rows = form.table.filter(pl.col("group").is_in(held.implode())).group_by("group").len()

@@ -107,7 +107,8 @@ def method_faults(manifest: Manifest) -> Iterator[str]:
     k = method.get("k")
     if isinstance(k, int) and k > manifest.rows > 0:
         yield f"the method says k = {k}, and there are {manifest.rows} rows"
-    if manifest.holds_if_method_known and known.tells(method):
+    registered = manifest.registered > 0  # of whom none hides those whose value is not shown
+    if manifest.holds_if_method_known and (registered or known.tells(method)):
         yield (
             "it says that its promises hold also against an adversary who knows the method, and by"
             f" what it says of {name} they do not"

@@ -281,7 +281,9 @@ class GlobalGuarantee:
     @property
     def holds_if_method_known(self) -> bool:
         """Balanced groups follow from quasi-identifiers and earlier releases. What cohorts do not show
-        is told to anyone who knows how often a permanent value stands in the table.
+        is told to anyone who knows how often a permanent value stands in the table. A release with
+        a registry does not say so: who is not in the table has no row, and hides no person whose value
+        is not shown.
         """
         return self.grouping == "balanced" and not self.permanent
 

@@ -96,7 +96,8 @@ def _offer(
             in_words(g.parameters(), sensitive=sensitive is not None)
             for g in guarantees_of(method, plan.schema())
         ]
-        knows, suppresses = method.holds_if_method_known, method.may_suppress
+        alone = plan.sections.source.registry is None
+        knows, suppresses = method.holds_if_method_known and alone, method.may_suppress
     except PhalanxError as error:
         wrong = _reason(str(error))
     it = sensitive or "sensitive value"
