@@ -180,7 +180,9 @@ def _bars(
         _text(_LEFT - 6, _FLOOR + 4, "0", "end"),
     ]
     lines = []
-    room = max(len(_cut(label)) for label in labels) * _CHARACTER + 6
+    last = len(_cut(labels[-1])) * _CHARACTER / 2 + step * (len(labels) - 0.5)
+    beyond = max(0.0, _LEFT + last - _WIDE)  # by so much it is moved to the left
+    room = max(len(_cut(label)) for label in labels) * _CHARACTER + 6 + beyond
     every = max(1, -(-int(room) // max(1, int(step))))
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
         middle = _LEFT + (i + 0.5) * step
@@ -198,12 +200,15 @@ def _bars(
             half = min(step * 0.48, wide * 0.65)
             parts.append(f'<path class="mark" d="M{middle - half:.1f} {y:.1f}h{2 * half:.1f}"/>')
         if (len(labels) - 1 - i) % every == 0:  # the last one is seen, which may be all others
-            parts.append(_text(middle, _FLOOR + 17, _cut(label), "middle"))
+            half = len(_cut(label)) * _CHARACTER / 2
+            fits = middle + half < _WIDE
+            x, anchor = (middle, "middle") if fits else (_WIDE - 2, "end")
+            parts.append(_text(x, _FLOOR + 17, _cut(label), anchor))
     parts.append(f'<path class="axis" d="M{_LEFT} {_FLOOR}H{_LEFT + _ROOM}"/>')
     return _svg(key, title, lines, parts)
 
 
-def _cut(label: str, most: int = 12) -> str:
+def _cut(label: str, most: int = 15) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
