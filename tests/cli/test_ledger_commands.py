@@ -80,6 +80,8 @@ def test_waves_are_told_when_releases_are_entered(clinic: Any) -> None:
         ((), "no folder tells which; say it of release 2 by --wave 2=WAVE."),
         (("--wave", "2018"), "--wave 2018 names no wave of a release"),
         (("--wave", "2=2018"), "wave '2018' was published as release 1"),
+        (("--wave", "2=2018.0"), "wave '2018' was published as release 1"),
+        (("--wave", "2=2019", "--wave", "2=2017"), "--wave names release 2 twice"),
         (
             ("--wave", "2=2019", "--wave", "3=2020"),
             "a wave is given for release 3 of series 'panel'",

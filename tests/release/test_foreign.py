@@ -84,6 +84,7 @@ def test_sensitive_numbers_have_an_order(tmp_path):
         (["9007199254740993", "9007199254740992", "9007199254740993.0"], 2, False),
         (["007", "7", "7.0"], 3, False),
         (["5", "5.0", "flu"], 3, False),
+        (["1e9999999999999999999", "1e99999999999999999999", "inf"], 3, False),
     ],
 )
 def test_a_number_is_one_value_however_it_is_spelled(tmp_path, spelled, different, numeric):

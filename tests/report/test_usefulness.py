@@ -140,6 +140,28 @@ def test_bins_have_names_that_differ() -> None:
     assert named["seen"][0] == "to 2024-02-09" and named["seen"][-1] == "over 2024-12-25"
     assert named["pay"][:2] == ("to 1234563.9", "to 1234567.8")
     assert all(len({*labels}) == len(labels) for labels in named.values())
+    edges = [2_000_000.5 + 50 * i for i in range(9)]
+    for scale in (1, 1e9, 1e290):
+        texts = usefulness._edges(np.array(edges) * scale, pl.Float64())
+        read = [float(text) for text in texts]
+        assert read == sorted({*read})
+        assert all(("e" in text) == (scale > 1) and len(text) <= 12 for text in texts)
+
+
+def test_values_that_a_drawn_table_has_not_are_no_bar_of_their_own() -> None:
+    """Where others are put together, they are among them."""
+    n = 400
+    values = [f"c{i:02}" for i in range(60)]
+    table = pl.DataFrame(
+        {"town": [values[i * 7 % 60] for i in range(n)], "ill": ["flu", "gout"] * (n // 2)}
+    )
+    release = px.publish(table, px.Schema(quasi=["town"], sensitive="ill"), px.Anatomy(l=2))
+    other = table.with_columns(town=pl.lit("elsewhere") + pl.col("town"))
+    microdata = px.publish(
+        other, px.Schema(quasi=["town"], sensitive="ill"), px.Anatomy(l=2)
+    ).evidence.microdata[1]
+    (one,) = [one for one in Usefulness.of(release, microdata).distributions if one.name == "town"]
+    assert one.labels.count("other") == 1 and one.beside[-1] == pytest.approx(1)
 
 
 def test_what_is_beyond_the_budget_says_so(monkeypatch) -> None:

@@ -171,6 +171,8 @@ def _waves(listed: Sequence[str]) -> dict[int, str]:
             raise PlanError(
                 f"--wave {each} names no wave of a release; write its number and its wave, as in 3=2019."
             )
+        if int(number) in waves:
+            raise PlanError(f"--wave names release {int(number)} twice; leave one of them out.")
         waves[int(number)] = wave.strip()
     return waves
 

@@ -205,7 +205,7 @@ def typed(values: pl.Series, kind: Type) -> pl.Series:
 
 
 def doubled(values: pl.Series) -> pl.Series:
-    """A column of floats in double precision, of single precision by the shortest decimals that tell
+    """A column of numbers in double precision, of single precision by the shortest decimals that tell
     its numbers: 0.3 is 0.3, and not 0.30000001192092896.
 
     >>> doubled(pl.Series([0.3, None], dtype=pl.Float32)).to_list()

@@ -95,9 +95,7 @@ def check_whole(
 def _present(values: pl.Series) -> pl.Series:
     """Without those that are missing."""
     if values.dtype.is_float() or values.dtype.is_decimal():
-        values = plain_float(
-            doubled(values) if values.dtype.is_float() else values.cast(pl.Float64)
-        )
+        values = plain_float(doubled(values))
     return values.drop_nulls()
 
 

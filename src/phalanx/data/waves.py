@@ -16,6 +16,7 @@ _MIDNIGHT: Final = re.compile(
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]00:00(?::00(?:\.0+)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
 )
 """A day, as a column of moments writes it."""
+_WHOLE: Final = re.compile(r"^(-?[0-9]+)\.0+$")
 
 
 def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
@@ -128,12 +129,15 @@ def refuse_twice(wave: str, published: Sequence[str | None]) -> None:
 
 def _place(wave: str) -> tuple[tuple[int, str], ...]:
     """Where a wave stands among others: its parts in turn, of which each second one is a number; a
-    day stands where its midnight does.
+    day stands where its midnight does, a whole number where it does with decimals.
 
     >>> _place("2020-01-11 00:00:00.000000") == _place("2020-01-11")
     True
+    >>> _place("2019.0") == _place("2019")
+    True
     """
-    parts = re.split(r"([0-9]+)", _MIDNIGHT.sub(r"\1", wave.strip()))
+    plain = _WHOLE.sub(r"\1", _MIDNIGHT.sub(r"\1", wave.strip()))
+    parts = re.split(r"([0-9]+)", plain)
     return tuple(
         (len(digits), digits) if i % 2 and (digits := part.lstrip("0") or "0") else (0, part)
         for i, part in enumerate(parts)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.arrays import Floats, Ints, in_order
+from phalanx.data.column import doubled
 from phalanx.errors import SchemaError, SourceError
 
 DIGITS: Final = 4
@@ -32,7 +33,7 @@ def encode_weights(values: pl.Series) -> Floats:
     try:
         if not (values.dtype.is_numeric() or values.dtype == pl.String):
             raise pl.exceptions.InvalidOperationError
-        numbers = values.cast(pl.Float64).to_numpy()
+        numbers = doubled(values).to_numpy()
     except pl.exceptions.PolarsError:
         raise SchemaError(
             f"column {name!r} is declared weight, and does not hold numbers alone; convert it at"

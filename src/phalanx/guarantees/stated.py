@@ -41,7 +41,14 @@ def _limits(release: Release) -> Iterator[Verdict]:
         release.manifest.holds_if_method_known,
         release.manifest.may_suppress,
     )
-    if holds_if_known:
+    if holds_if_known and release.manifest.registered:
+        note = (
+            "not covered: it is stated that the guarantees hold also against an adversary who runs the"
+            " method on every table that could have been this one, and beside registered persons"
+            " they may not"
+        )
+        yield _stated("adversary who knows the method", note)
+    elif holds_if_known:
         note = (
             "stated: the guarantees hold also against an adversary who runs the method on every"
             " table that could have been this one"

@@ -5,7 +5,7 @@ exactly as they are written.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,10 @@ def _ordered(values: pl.Series) -> pl.Series:
     if spelled.str.contains(r"^\s*[+-]?0[0-9]").any():
         return text
     exactly: dict[Decimal, str] = {}
-    first = [exactly.setdefault(Decimal(number), number) for number in spelled]
+    try:
+        first = [exactly.setdefault(Decimal(number), number) for number in spelled]
+    except InvalidOperation:  # an exponent that no number has
+        return text
     if len(exactly) == numbers.drop_nulls().n_unique():
         return numbers
     return text.replace(spelled, pl.Series(first, dtype=pl.String))

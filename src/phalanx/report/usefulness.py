@@ -7,6 +7,7 @@ distributions stand beside those of a reader who takes every interval for evenly
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,8 @@ MOST_ROWS: Final = 50_000
 _QUESTIONS: Final = 20
 _MOST_BARS: Final = 12
 _DIGITS: Final = (6, 9, 12, 17)
+_PLAIN: Final = 1e15
+"""Numbers below are written without an exponent."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def _distributions(
         labels = _labels(bins, name, kinds[name])
         shown = [i for i in range(bins.size(name)) if shares[0][i] or shares[1][i]]
         if len(shown) > _MOST_BARS:  # the most frequent ones, and the others as one
-            order = sorted(shown, key=lambda i: -shares[1][i])
+            unnamed = -1 if name in bins.edges else bins.size(name) - 1
+            order = sorted(shown, key=lambda i: (i == unnamed, -shares[1][i]))
             frequent, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
             more = [float(of[rest].sum()) for of in shares]
             apart = float(np.abs(shares[0] - shares[1])[rest].sum())
@@ -199,12 +203,11 @@ def _edges(edges: Floats, kind: pl.DataType) -> list[str]:
         return pl.Series(np.floor(edges).astype(np.int64)).cast(kind).cast(pl.String).to_list()
     texts: list[str] = []
     for digits in _DIGITS:
-        texts = [
-            str(int(edge)) if edge == int(edge) else f"{edge:.{digits}g}" for edge in edges.tolist()
-        ]
-        if len({*texts}) == len(texts):
+        texts = [f"{edge:.{digits}g}" for edge in edges.tolist()]
+        if (np.diff([float(text) for text in texts]) > 0).all():
             break
-    return texts
+    plain = float(np.abs(edges).max(initial=0)) < _PLAIN
+    return [f"{Decimal(text):f}" for text in texts] if plain else texts
 
 
 def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:

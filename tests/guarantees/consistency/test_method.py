@@ -5,9 +5,10 @@ promises, nor say of itself what its parameters refute.
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from phalanx import GlobalGuarantee
+from phalanx import GlobalGuarantee, Schema, Series, verify
 from phalanx.guarantees.consistency.method import method_faults
 from phalanx.release.manifest import Manifest
 from support.tampering_cases import METHODS, chained, issue, notes, people, refusal, stated
@@ -52,7 +53,7 @@ def test_what_a_method_says_of_itself_holds(releases, kind):
         ("generalized", {"method": also(t=0.01)}, "t = 0.01, and nothing promises it"),
         ("generalized", {"method": {"name": "m-invariance", "m": 10}}, "m = 10, and nothing promises it"),
         ("generalized", {"method": {"name": "safe-sampling"}}, "it is generalized, and safe-sampling publishes recoded"),
-        ("perturbed", {"method": also(k=5000)}, "k = 5000, and there are 240 rows"),
+        ("perturbed", {"method": also(k=5000)}, "k = 5000, and there are 240 rows and registered persons"),
         ("perturbed", {"holds_if_method_known": True}, "by what it says of mutual-cover they do not"),
         ("generalized", {"method": also(cuts="strict"), "holds_if_method_known": True}, "of mondrian they do not"),
         ("series", {"method": also(changed="suppress"), "holds_if_method_known": True}, "of m-invariance they do not"),
@@ -70,16 +71,26 @@ def test_what_it_says_and_cannot_be(releases, kind, changes, what):
     assert what in bent(releases, kind, **changes)
 
 
-def test_with_registered_persons_a_missing_value_tells():
-    """Who has no row hides no person whose value is not shown, so that it cannot be stated."""
-    known = Manifest(
-        series="s", number=1, form="generalized", method={"name": "global-guarantee", "l": 2, "grouping": "balanced"},
-        guarantees=[{"name": "global-guarantee", "l": 2}], attributes=[], rows=6, groups=2, counterfeits=0, registered=3,
-        holds_if_method_known=True, boxes="tight", files=[],
-    )  # fmt: skip
-    (fault,) = method_faults(known)
-    assert "by what it says of global-guarantee they do not" in fault
-    assert not list(method_faults(known.model_copy(update={"registered": 0})))
+def test_registered_persons_fill_groups(tmp_path):
+    """So that fewer rows than k may be published; and what an older release states of who knows the
+    method is not covered beside them.
+    """
+    everyone = pl.DataFrame({"who": range(100), "age": [20 + i % 50 for i in range(100)]})
+    table = everyone.head(4).with_columns(ill=pl.Series(["flu", "gout", "hiv", "flu"]))
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill")
+    method = GlobalGuarantee(l=2, k=6)
+    series = Series(
+        "s", schema, method, to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False
+    )
+    path = series.publish(table, registry=everyone).path
+    assert verify(path).holds
+    stated(path, holds_if_method_known=True)
+    said = {v.name: v for v in verify(path).checks}
+    known = said["release 1: adversary who knows the method"]
+    assert (known.result, "beside registered persons they may not" in known.note) == (
+        "not covered",
+        True,
+    )
 
 
 def test_of_another_method_nothing_is_known(releases):

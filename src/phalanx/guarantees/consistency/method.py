@@ -105,10 +105,10 @@ def method_faults(manifest: Manifest) -> Iterator[str]:
         if method.get(parameter) is not None and (parameter, method[parameter]) != ("k", 1):
             yield f"the method says {parameter} = {method[parameter]}, and nothing promises it"
     k = method.get("k")
-    if isinstance(k, int) and k > manifest.rows > 0:
-        yield f"the method says k = {k}, and there are {manifest.rows} rows"
-    registered = manifest.registered > 0  # of whom none hides those whose value is not shown
-    if manifest.holds_if_method_known and (registered or known.tells(method)):
+    persons = manifest.rows + manifest.registered
+    if isinstance(k, int) and k > persons > 0:
+        yield f"the method says k = {k}, and there are {persons} rows and registered persons"
+    if manifest.holds_if_method_known and known.tells(method):
         yield (
             "it says that its promises hold also against an adversary who knows the method, and by"
             f" what it says of {name} they do not"

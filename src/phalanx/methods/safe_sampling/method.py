@@ -212,7 +212,8 @@ class SafeSampling:
     def _check_widths(self) -> None:
         for name, recoding in self.scheme.items():
             widths = recoding.get("widths") if isinstance(recoding, Mapping) else None
-            if isinstance(widths, Sequence) and len(widths) > 1 and recoding.get("level") is None:
+            several = isinstance(widths, list | tuple) and len(widths) > 1
+            if several and recoding.get("level") is None:
                 raise PlanError(
                     f"[method] scheme of {name} offers several widths, and nothing chooses among them;"
                     " give it a level or one width, or epsilon_scheme a part of epsilon."

@@ -32,11 +32,12 @@ def shown(place: Place, path: str) -> str:
 
 
 def table_of(place: Place, series: str, number: int) -> str:
-    """The table behind a release as it is named in a command; TABLE where it is not known, or is
-    some of the rows of a file that holds several waves.
+    """The table behind a release as it is named in a command; TABLE where it is not known, is asked
+    of a database, or is some of the rows of a file that holds several waves.
     """
     of = place.original_source(series, number)
-    return "TABLE" if of is None or of.wave is not None else shown(place, of.source)
+    whole = of is not None and of.wave is None and of.query is None
+    return shown(place, of.source) if of is not None and whole else "TABLE"
 
 
 def attack_all(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> str:
