@@ -226,6 +226,14 @@ class Renamed(KAnonymity):
 
 
 @dataclass(frozen=True)
+class Failing(KAnonymity):
+    """Stumbles."""
+
+    def check(self, *given: Any) -> list[Verdict]:
+        raise KeyError("nothing")
+
+
+@dataclass(frozen=True)
 class Humble(KAnonymity):
     """Says that it promises nothing."""
 
@@ -243,6 +251,7 @@ class Humble(KAnonymity):
         (Wordy(3), r"in_words\(\) is not one line"),
         (Renamed(3), "no entry point of the group phalanx.guarantees is called"),
         (Humble(3), "it says that it promises nothing"),
+        (Failing(3), r"check\(\) fails: a fault of"),
         (KAnonymity(25), "release 1 of 'release' fails, and should not"),
     ],
     ids=lambda part: type(part).__name__,

@@ -136,7 +136,10 @@ def check_guarantee(
     for releases, expected in ((keeps, True), (breaks, False)):
         for release in releases:
             tables = {name: table.clone() for name, table in release.form.tables().items()}
-            verdicts, again = (guarantee.check(release, (), evidence) for _ in range(2))
+            verdicts, again = (
+                _without_a_fault(partial(guarantee.check, release, (), evidence), "check()")
+                for _ in range(2)
+            )
             _must(
                 bool(verdicts) and all(isinstance(verdict, Verdict) for verdict in verdicts),
                 "check() gives no verdicts",
@@ -268,7 +271,10 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
         {name: table.clone() for name, table in release.form.tables().items()}
         for release in releases
     ]
-    attack, again = (adversary.attack(list(releases), evidence) for _ in range(2))
+    attack, again = (
+        _without_a_fault(partial(adversary.attack, list(releases), evidence), "attack()")
+        for _ in range(2)
+    )
     _must(
         isinstance(attack, Attack) and attack.adversary == adversary.name,
         "its attack is no Attack, or is that of another class",
@@ -381,6 +387,16 @@ def _reads_back(form: Form, formats: Sequence[str]) -> None:
         extra.unlink()
         next(iter(path.glob(f"*.{formats[0]}"))).unlink()
         _must_refuse(path, "a file too few")
+
+
+def _without_a_fault(call: Callable[[], Any], what: str) -> Any:
+    """What it gives; an AssertionError where it fails."""
+    try:
+        return call()
+    except PhalanxError as error:
+        raise AssertionError(f"{what} fails: {error}") from error
+    except Exception as error:
+        raise AssertionError(f"{what} fails: {fault(error)}") from error
 
 
 def _must_refuse(path: Path, what: str) -> None:
