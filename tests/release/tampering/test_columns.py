@@ -131,6 +131,7 @@ def test_zeros_with_a_sign_mark_no_rows(folder: Path, name: str, sign: int) -> N
         folder,
         lambda _: replace(changed, attributes=tuple(kept)),  # type: ignore[type-var,call-arg]
         guarantees=[{"name": "k-anonymity", "k": 4}],
+        method={"name": "by hand"},
     )
     marked = f"column {name!r} holds -0.0" in refusal([folder])
     assert marked == (sign < 0)
