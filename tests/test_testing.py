@@ -175,7 +175,7 @@ def remembering(draft: Any, memory: Any) -> Any:
         (lambda draft, _: replace(draft, remember={"seen": {}}), "remembers as 'seen' what is"),
         (lambda draft, _: replace(draft, state={"seen": pl.DataFrame({"a": [object()]})}), "carries Python objects in 'seen'"),
         (remembering, r"remembers 'seen' with other columns"),
-        (lambda draft, _: draft.nothing, "it does not publish: a fault of"),
+        (lambda draft, _: draft.nothing, r"publish\(\) fails: a fault of"),
     ],
 )  # fmt: skip
 def test_broken_drafts_are_caught(change: Any, sentence: str) -> None:

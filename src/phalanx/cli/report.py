@@ -61,8 +61,8 @@ def report(
     from phalanx.report.classes import among
     from phalanx.report.looks import Look
     from phalanx.series.bounds import questions
-    from phalanx.series.released import Release, but, checks_for, recorded_counts
-    from phalanx.verification import gather_evidence, read_releases
+    from phalanx.series.released import Release, but, checks_for
+    from phalanx.verification import read_releases
 
     if audience is Audience.external and (original or ledger):
         raise ReleaseError(
@@ -70,15 +70,10 @@ def report(
         )
     check_ending(to, "--to", ".html", ".htm")
     *earlier, last = sorted(read_releases(releases), key=_number)
-    evidence, _ = gather_evidence(
-        [last],
-        ledger=None if ledger is None else ledger_url(ledger),
-        originals=[] if original is None else [original],
-        identifier=identifier,
-        persons=False,
-    )
-    counts = {} if ledger is None else recorded_counts(last, ledger_url(ledger))
-    release = but(Release.read(last.path), evidence=evidence, _earlier=earlier, **counts)
+    url = None if ledger is None else ledger_url(ledger)
+    read = Release.read(last.path)
+    known = read.with_evidence(original=original, identifier=identifier, ledger=url)
+    release = but(known, _earlier=earlier)
     inside = audience is Audience.internal
     whom: AudienceOf = "internal" if inside else "external"
     checks = checks_for(release, whom)
@@ -94,7 +89,7 @@ def report(
         raise typer.Exit(bool(failed))
     look = Look.of(release)  # which the page has shown to be possible
     classes = among(look.classes, population, look.figures.rows)
-    asked = questions(release, evidence, ()) if inside else []
+    asked = questions(release, release.evidence, ()) if inside else []
     show_json({
         "page": str(written),
         "audience": audience.value,

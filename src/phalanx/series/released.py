@@ -192,7 +192,7 @@ class Release(folder.Release):
         evidence, _ = gather_evidence(
             [self], ledger=ledger, originals=originals, identifier=identifier, persons=False
         )
-        known = {} if ledger is None else recorded_counts(self, ledger)
+        known = {} if ledger is None else _recorded_counts(self, ledger)
         return but(self, evidence=evidence, **known)
 
     def attack(self, adversary: "Adversary") -> "Attack":
@@ -574,7 +574,7 @@ def _may_suppress(manifest: Manifest) -> bool:
     return manifest.may_suppress != [] or form_class(manifest.form).tells_itself_alone
 
 
-def recorded_counts(release: folder.Release, ledger: str) -> dict[str, Any]:
+def _recorded_counts(release: folder.Release, ledger: str) -> dict[str, Any]:
     """What a ledger knows of what was suppressed of a release, as fields of it; nothing where it
     did not record it.
     """

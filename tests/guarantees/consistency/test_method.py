@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from phalanx import GlobalGuarantee, Schema, Series, verify
-from phalanx.guarantees.consistency.method import method_faults
+from phalanx.guarantees.consistency.method import _METHODS, method_faults
+from phalanx.methods.base import make
 from phalanx.release.manifest import Manifest
 from support.tampering_cases import METHODS, chained, issue, notes, people, refusal, stated
 
@@ -91,6 +92,36 @@ def test_registered_persons_fill_groups(tmp_path):
         "not covered",
         True,
     )
+
+
+OPTIONS: dict[str, list[dict[str, object]]] = {
+    "mondrian": [{"k": 4}, {"k": 4, "l": 2}, {"k": 4, "l": 2, "cuts": "strict"}, {"k": 4, "cuts": "strict"}],
+    "anatomy": [{"l": 2}],
+    "m-invariance": [
+        {"m": 2}, {"m": 2, "balancing": "paper"}, {"m": 2, "remember": False}, {"m": 2, "changed": "suppress"},
+        {"m": 2, "changed": "new-record"}, {"m": 2, "not_eligible": "suppress"},
+    ],
+    "global-guarantee": [{"l": 2}, {"l": 2, "grouping": "bottom-up"}, {"l": 2, "permanent": ["hiv"]}],
+    "slicing": [
+        {"l": 2, "columns": 2}, {"l": 2, "columns": 2, "sensitive_column_size": 1}, {"l": 2, "columns": [["a"], ["b"]]},
+        {"l": 2, "columns": [["a"], ["b"]], "cuts": "balanced"}, {"l": 2, "columns": 2, "not_eligible": "suppress"},
+        {"l": 2, "columns": 2, "grouping": "membership", "bucket_size": 2}, {"l": 2, "columns": 2, "workload": [["a", "b"]]},
+        {"l": 2, "columns": 2, "cuts": "balanced", "workload": [["a", "b"]]},
+    ],
+    "mutual-cover": [{"delta": "1/4"}],
+    "safe-sampling": [{"epsilon": 1, "delta": 1e-6}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_what_is_known_of_a_method_is_what_it_says(name):
+    """The check shares no code with it, and must come to the same."""
+    for options in OPTIONS[name]:
+        method = make(name, options)
+        said, known = method.parameters(), _METHODS[name]
+        assert known.tells(said) == (not method.holds_if_method_known), options
+        assert known.suppresses(said) == set(method.may_suppress), options
+        assert {form for promise in method.guarantees for form in promise.forms} >= {known.form}
 
 
 def test_of_another_method_nothing_is_known(releases):
