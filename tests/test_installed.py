@@ -182,17 +182,17 @@ def test_two_packages_of_one_name_are_refused(
         from_parameters(public)
 
 
+def broken(tmp_path: Path, patch: pytest.MonkeyPatch, *groups: str) -> None:
+    """A package that announces what it cannot load."""
+    announces = {group: {"half": "broken.parts:Half"} for group in groups}
+    install(tmp_path, "broken", {"parts": "import not_there"}, announces, patch)
+
+
 def test_a_package_that_cannot_be_loaded_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One sentence, and no traceback out of somebody else's module."""
-    install(
-        tmp_path,
-        "broken",
-        {"parts": "import not_there"},
-        {"phalanx.nothing": {"half": "broken.parts:Half"}},
-        monkeypatch,
-    )
+    broken(tmp_path, monkeypatch, "phalanx.nothing")
     known = Installed("phalanx.nothing", {})
     assert "half" in known and len(known) == 1 and "third" not in known
     with pytest.raises(
@@ -207,16 +207,7 @@ def test_a_package_that_cannot_be_loaded_stands_in_no_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is offered of all that is installed leaves it out; its own name is refused."""
-    install(
-        tmp_path,
-        "broken",
-        {"parts": "import not_there"},
-        {
-            "phalanx.guarantees": {"half": "broken.parts:Half"},
-            "phalanx.methods": {"half": "broken.parts:Half"},
-        },
-        monkeypatch,
-    )
+    broken(tmp_path, monkeypatch, "phalanx.guarantees", "phalanx.methods")
     assert "k" in registry.askable() and "mondrian" in methods.offers()
     assert "half" not in dict(registry.KNOWN.loaded()) and "half" in registry.KNOWN
     with pytest.raises(ExtraError, match="cannot be loaded"):

@@ -226,6 +226,22 @@ SETS = [
     *[frozenset({"flu"})] * 2,
     *[frozenset[str]()] * 2,
 ]
+SPENT_SETS = replace(
+    passing(
+        (AGES[:4], [frozenset({"hiv"}), *[frozenset[str]()] * 3]),
+        (
+            AGES[:6],
+            [
+                frozenset({"hiv"}),
+                frozenset({"hiv", "flu"}),
+                frozenset({"flu"}),
+                *[frozenset[str]()] * 3,
+            ],
+        ),
+    ),
+    records=True,
+)
+"""A set that is not shown is missing, and one that is empty is not."""
 REGISTERED = ["hiv", "none", "none", "none", "none", ABSENT, ABSENT]
 LEAVING_A_REGISTRY = Setting(
     (AGES[:4], AGES[:6]),
@@ -457,6 +473,14 @@ def global_guarantee() -> Iterable[Case]:
         replace(SPENT_SMALL, records=False),
         HALF,
         differs=HIDDEN,
+        **cut,
+    )
+    yield holds(
+        method,
+        spent,
+        "sets: 1 of 4 has hiv, their budget is spent; 2 of 6, one with flu, by release",
+        SPENT_SETS,
+        HALF,
         **cut,
     )
     yield holds(method, spent, "1 of 4; 1 of 5; 2 of 6, by release", SPENT_TWICE, HALF, **cut)
