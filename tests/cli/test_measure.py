@@ -32,6 +32,16 @@ def test_measure(ward) -> None:
     assert ward.call("measure", "out/ward-1", "--original", "nowhere.csv").code == 2
 
 
+def test_measure_beside_another_table(ward) -> None:
+    """No figure is told beside a table that the release was not made of."""
+    published(ward)
+    text = (ward.path / "t.csv").read_text(encoding="utf-8").splitlines()
+    (ward.path / "less.csv").write_text("\n".join(text[:-1]) + "\n", encoding="utf-8")
+    said = ward.call("measure", "out/ward-1", "--original", "less.csv")
+    assert (said.code, said.out) == (2, "")
+    assert "this is not the table that release 1 was made of" in said.err
+
+
 def test_draw(ward) -> None:
     """Tables in a new folder, in the original's columns; a folder that is there is not written
     into.

@@ -17,11 +17,12 @@ import phalanx as px
 from phalanx.data.sources import batches
 from phalanx.errors import PlanError, ReleaseError, SourceError
 from phalanx.profile.use import QUESTIONS
-from phalanx.studio import originals, rendering, work
+from phalanx.studio import rendering, work
 from phalanx.studio.app import PAGES
 from phalanx.studio.pages import compare, data, publishing, reproducing, timeline, windows
 from phalanx.studio.place import Place
 from phalanx.studio.serving import place_of
+from phalanx.verification.originals import why_another
 from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
 
 ONCE = PLAN.replace('name = "m-invariance"\nm = 3  # enough', 'name = "mondrian"\nk = 5\nl = 2')
@@ -377,8 +378,8 @@ def test_a_source_that_changed_is_not_the_original_any_more(tmp_path: Path, monk
     px.Plan.read(plan).publish()
     release = px.Release.read(tmp_path / "releases" / "ward-1")
     right, wrong = people(), people().with_columns(pl.col("age") + 40)
-    assert originals.why_another(release, right) == ""
-    assert originals.why_another(release, wrong) != ""
+    assert why_another(release, right) == ""
+    assert why_another(release, wrong) != ""
     studio_place = Place(plan)
     assert compare.page(studio_place, "ward", 1, {})["questions"]
     write(wrong, tmp_path / "t.csv")

@@ -29,9 +29,11 @@ def measure(
     figures (each name, release, sample, meaning, better), notes.
     """
     from phalanx.series.released import Release
+    from phalanx.verification.originals import refuse_others
 
     read = Release.read(release)
     with watching("original", quiet=quiet or json) as progress:
+        refuse_others([read], [original], progress)
         figures = read.measure(original, held_out=held_out, progress=progress)
     if json:
         show_json(figures.to_json())

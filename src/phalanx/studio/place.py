@@ -22,8 +22,8 @@ from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.table import profile
 from phalanx.series.released import Release
 from phalanx.studio.jobs import Jobs
-from phalanx.studio.originals import refuse_another, why_another
 from phalanx.studio.soon import Soon
+from phalanx.verification.originals import refuse_another, why_another
 
 T = TypeVar("T")
 

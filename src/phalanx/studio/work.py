@@ -29,8 +29,8 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.report.usefulness import Usefulness
 from phalanx.series.released import Release
 from phalanx.studio import findings
-from phalanx.studio.originals import refuse_another, why_another
 from phalanx.verification import gather_evidence, verify, verify_table
+from phalanx.verification.originals import refuse_others
 
 
 class Step(Protocol):
@@ -152,8 +152,7 @@ def attack(
     releases = [Release.read(folder) for folder in folders]
     alone = getattr(KNOWN[adversary], "looks_at", "series") == "release"
     tables = [_table(release, *of) for release, of in zip(releases, originals, strict=False)]
-    for release, table in zip(releases, tables, strict=False):
-        refuse_another(release, why_another(release, table))
+    refuse_others(releases, tables)
     evidence, _ = gather_evidence(
         releases,
         ledger=None if alone and identifier is None else ledger,
@@ -224,7 +223,7 @@ def measure(
     step("read")
     release = Release.read(folder)
     table = _table(release, original, query, wave)
-    refuse_another(release, why_another(release, table))
+    refuse_others([release], [table])
     step("measure")
     fields: dict[str, Any] = release.measure(table).to_json()
     step("pairs")

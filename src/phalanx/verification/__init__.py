@@ -4,6 +4,7 @@
 - ``check``: ``verify`` for releases of ours, ``verify_table`` for anybody's table, and what both
   give.
 - ``gathering``: the folders as releases, and the evidence of a ledger and of original tables.
+- ``originals``: whether a table is the one that a release was made of.
 - ``progress``: what a check is doing, said while it lasts.
 - ``recorded``: whether the folders are those of the ledger, and who it says is in which group.
 """

@@ -29,12 +29,14 @@ def everything(
     from phalanx.adversaries.registry import KNOWN
     from phalanx.cli.locations import ledger_url
     from phalanx.verification import gather_evidence, read_releases
+    from phalanx.verification.originals import refuse_others
 
     read = read_releases(releases)
     url = None if ledger is None else ledger_url(ledger)
     evidence, _ = gather_evidence(
         read, ledger=url, originals=original, identifier=identifier, persons=len(read) > 1
     )
+    refuse_others(read, original)
     with steps(list(KNOWN), quiet=quiet or json) as progress:
         answers = play_all(read, evidence, progress)
     if json:

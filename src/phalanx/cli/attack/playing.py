@@ -30,6 +30,7 @@ def play(
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import PlanError, ReleaseError
     from phalanx.verification import gather_evidence, read_releases
+    from phalanx.verification.originals import refuse_others
 
     if alone and len(releases) > 1:
         raise PlanError(
@@ -45,6 +46,7 @@ def play(
         persons=not alone,
     )
     ordered = sorted(read, key=lambda release: release.number)
+    refuse_others(read, beside.get("original") or ())
     attack = attacked_by(adversary, ordered, evidence)
     if not attack.persons:
         hint = (
@@ -75,7 +77,9 @@ def other_publisher(
     and what lies beside them, as ``known``.
     """
     from phalanx.verification import gather_evidence, read_releases
+    from phalanx.verification.originals import refuse_others
 
     read = read_releases(releases)
     evidence, _ = gather_evidence(read, ledger=None, originals=originals, identifier=identifier)
+    refuse_others(read, originals)
     return {"beside": read, "known": evidence}
