@@ -510,15 +510,19 @@ def test_what_is_no_folder_is_no_staging_folder(tmp_path: Path) -> None:
 
 
 def test_no_folder_may_be_written_by_everybody(tmp_path: Path) -> None:
-    """Whatever the umask: another user could lay a page or a link where the next one is written."""
+    """Whatever the umask: another user could lay a page or a link where the next one is written; and
+    the internal page is read by its owner alone, one for outside by whom the umask lets.
+    """
     umask = os.umask(0)
     try:
         published = series_in(tmp_path, report=True).publish(table())
+        outside = published.report(tmp_path / "outside.html", audience="external")
     finally:
         os.umask(umask)
+    assert outside.stat().st_mode & 0o777 == 0o644
     for path in published.path.parent.rglob("*"):
         assert path.stat().st_mode & 0o002 == 0, path
-    assert published.page is not None and published.page.is_file()
+    assert published.page is not None and published.page.stat().st_mode & 0o777 == 0o600
 
 
 def start(*processes: subprocess.Popen[str]) -> None:

@@ -63,7 +63,7 @@ def explore(
     drawn = None
     if exploration.is_pictured:
         drawn = picture or exploration.folder / "picture.svg"
-        writing.write(drawn, exploration.picture())
+        writing.write(drawn, exploration.picture(), private=True)
     written = None if adopt is None else exploration.adopt(*adopt)
     if json:
         files = {"picture": drawn, "adopted": written}

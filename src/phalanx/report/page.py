@@ -68,7 +68,8 @@ def write_report(
     is a sample of; ``so_far``: figures of earlier releases, whose tables need not be read for them;
     ``look``: the look that was taken at the newest one's tables, where it was.
     Names released values only; loads nothing and runs nothing. OSError where it cannot be written;
-    an older page is replaced whole or not at all.
+    an older page is replaced whole or not at all. An ``internal`` one is for its owner alone, as the
+    ledger is.
     """
     check_place(path, PAGE)
     page = render(
@@ -83,7 +84,7 @@ def write_report(
         so_far=so_far,
         look=look,
     )
-    write(path, page)
+    write(path, page, private=audience == "internal")
 
 
 def render(

@@ -11,6 +11,7 @@ from typing import Final
 PAGE: Final = "<!doctype"
 PICTURE: Final = "<svg"
 """How what is written begins, and what it may replace."""
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def check_place(path: Path, begins: str) -> None:
@@ -29,13 +30,16 @@ def check_place(path: Path, begins: str) -> None:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
-def write(path: Path, text: str) -> None:
-    """Write it; OSError where it cannot be, or cannot stand there."""
+def write(path: Path, text: str, *, private: bool = False) -> None:
+    """Write it, ``private``: for its owner alone, whatever the umask; OSError where it cannot be, or
+    cannot stand there.
+    """
     check_place(path, text.split(maxsplit=1)[0])
     beside = path.with_name(f".{path.name}.part")
     beside.unlink(missing_ok=True)  # of one that was killed, or a link to elsewhere
     try:
-        with beside.open("x", encoding="utf-8") as file:
+        mode = 0o600 if private else 0o644  # as the umask lets
+        with os.fdopen(os.open(beside, _NEW, mode), "w", encoding="utf-8") as file:
             file.write(text)
         beside.replace(path)
     finally:

@@ -143,7 +143,6 @@ def hand_out_page(page: Path, final: Path) -> None:
     """Give a written page its name, durably; its folder is made where there is none, and an older
     page of that name is replaced whole or not at all.
     """
-    page.chmod(0o644 & ~_umask())
     _flush(page)
     make_room(final.parent)
     page.replace(final)
