@@ -4,6 +4,7 @@ the person.
 """
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from phalanx import Schema, Tree
 from phalanx.data.persons import PersonKey
 from phalanx.engines.lasting import Belonging, Lasting
-from phalanx.engines.regions import Attribute, Region
+from phalanx.engines.regions import Attribute, Region, regions
 from phalanx.errors import SchemaError, SourceError
 from phalanx.randomness import Randomness
 
@@ -73,6 +74,47 @@ def test_a_cut_parts_the_same_values_in_every_table(name):
         assert sides(second, cut, later[name])[: FRAME.height] == expected
         if name in ("age", "day") and below >= 0:
             assert sides(second, cut, later[name])[FRAME.height :] == [True, False]
+
+
+@pytest.mark.parametrize("name", SCHEMA.quasi)
+def test_missing_values_stay_apart_from_all_others(name):
+    """Where they were cut apart once, whatever values a later table has: none of the first."""
+    later = pl.DataFrame(
+        {
+            "age": [None, 1_000, -1_000],
+            "day": [None, date(2200, 1, 1), date(1800, 1, 1)],
+            "word": [None, "A", "zz"],
+            "place": [None, "c", "b"],
+        }
+    )
+    number = SCHEMA.quasi.index(name)
+    half_missing = pl.concat(
+        [FRAME[name].drop_nulls(), pl.Series(name, [None] * 5, FRAME[name].dtype)]
+    )
+    attributes, second = looked(FRAME), looked(later)
+    first = Attribute(name, SCHEMA)
+    first.see(half_missing)
+    attributes[number] = first
+    root = regions(first.places(first.canonical(half_missing))[:, None], 10, 6)
+    root = replace(root, attribute=number)
+    lasting = Lasting(root, list(range(1, root.end + 1)))
+    remembered = json.loads(json.dumps(lasting.to_json(attributes)))
+    again = Lasting.of_json(remembered, second).root
+    assert root.at == again.at
+    places = second[number].places(second[number].canonical(later[name]))
+    assert (places < again.at).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("name", ["age", "day"])
+def test_a_number_that_became_a_text_is_told(name):
+    """Without a value of it: such a table has no place along a cut of numbers."""
+    number = SCHEMA.quasi.index(name)
+    at = json.loads(json.dumps(looked(FRAME)[number].cut_at(0.5)))
+    attribute = Attribute(name, SCHEMA)
+    attribute.see(FRAME[name].cast(pl.String).fill_null("Zq7"))
+    with pytest.raises(SchemaError, match=f"column '{name}' is categorical in this table") as told:
+        attribute.place_of(at)
+    assert "Zq7" not in str(told.value)
 
 
 def test_parts_are_what_was_remembered_of_them():

@@ -20,11 +20,12 @@ def flat(blocks: Sequence[list[int]]) -> list[int]:
 
 
 def lead_of(size: int, unit: int, least: int, sure: Callable[[int], bool]) -> int:
-    """How many rows the first of two parts has that need not be equal: about half, in steps that
-    are as large as a quarter allows and as ``sure`` says of the smaller part's rows; 0 for none.
+    """How many rows the first of two parts has that need not be equal: the nearest to half of so
+    many times a step, which is as large as two thirds allow and as ``sure`` says of the smaller
+    part's rows; 0 for none.
     """
     smallest = unit if size >= 2 * unit else least
-    steps = [smallest << i for i in range(64) if i == 0 or 4 * (smallest << i) <= size]
+    steps = [smallest << i for i in range(64) if i == 0 or 3 * (smallest << i) <= 2 * size]
     for step in reversed(steps):
         lead = min(range(0, size + 2 * step, step), key=lambda x: (abs(2 * x - size), -x))
         if min(lead, size - lead) >= least and sure(min(lead, size - lead)):
@@ -35,7 +36,7 @@ def lead_of(size: int, unit: int, least: int, sure: Callable[[int], bool]) -> in
 def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
     """How many of ``n`` rows are dealt out as one part, and the size of its groups."""
     found = []
-    for thirds in (1, 3, 9, 27):
+    for thirds in (1, 3, 9):
         for ways in (thirds << i for i in range(20) if thirds << i <= n // unit):
             for size in (n // ways, (n - smallest) // ways):
                 dealt, rest = size * ways, n - size * ways
@@ -117,6 +118,18 @@ def groups_of(
                     )
         return [cut for _, _, cut in sorted(found, key=lambda each: each[:2])]
 
+    def turned(node: list[int], lead: int, unit: int) -> list[list[list[list[int]]]]:
+        """The cuts of a node of one block after which the part of ``lead`` rows is the wider one, or
+        first where both are as wide, or no row is left over.
+        """
+        possible = cuts(node, [node], 2, lead)
+        first, last = (
+            sum(width(flat(part), q) for q in attributes)
+            for part in (possible[0] if possible else [[node], [node]])
+        )
+        uneven = len(node) % (unit if len(node) >= 2 * unit else least) > 0
+        return cuts(node, [node], 2, len(node) - lead) if uneven and first < last else possible
+
     def deal(node: list[int], lots: Sequence[int]) -> tuple[list[list[int]], int]:
         by_lot, n, smallest = sorted(node, key=lambda i: lots[i]), len(node), least
         while True:
@@ -142,7 +155,7 @@ def groups_of(
         )
         fewer = min(lead, len(node) - lead)
         if lead and len(blocks) == 1 and broken in ("", "unsure"):
-            for cut in cuts(node, blocks, 2, lead)[:1]:
+            for cut in turned(node, lead, unit)[:1]:
                 if all(holds(flat(part), fewer, node) for part in cut):
                     return [group for part in cut for group in grow(part, unit, deals)]
         if deals and lots is not None:

@@ -16,7 +16,14 @@ import pytest
 from phalanx import GlobalGuarantee, Intersection, MInvariance, Series, verify
 from phalanx.engines import choosing, lasting, out_of_core
 from phalanx.engines.lasting import Belonging
-from phalanx.errors import GuaranteeError, MethodError, NotEligible, PlanError, SourceError
+from phalanx.errors import (
+    GuaranteeError,
+    MethodError,
+    NotEligible,
+    PlanError,
+    SchemaError,
+    SourceError,
+)
 from phalanx.ledger import Ledger
 from phalanx.ledger.rows import Rows
 from phalanx.release.folder import Release, opened
@@ -230,7 +237,7 @@ def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
     assert len(second.manifest.parts) == len(first.manifest.parts)
     with pytest.raises(PlanError, match="is not how the series began"):
         series(tmp_path, METHODS[0], engine="local").publish(tmp_path / "t0.parquet")
-    with pytest.raises(PlanError, match="reads Parquet, CSV that is not packed"):
+    with pytest.raises(PlanError, match="goes on from Parquet, CSV that is not packed"):
         series(tmp_path, METHODS[0]).publish(given[2])
     whole = tmp_path / "whole"
     whole.mkdir()
@@ -245,7 +252,9 @@ def test_a_series_goes_on_as_it_began(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("small")
 def test_what_is_wrong_leaves_nothing(tmp_path):
-    """A person twice, a value too frequent in a region, a part that has grown beyond the memory."""
+    """A person twice, a value too frequent in a region, a text among numbers along which parts were
+    cut, a part that has grown beyond the memory.
+    """
     first, _, _ = tables()
     with pytest.raises(SourceError, match=r"^2 row\(s\) repeat a person"):
         published(tmp_path, METHODS[0], [pl.concat([first, first[:2]])])
@@ -258,6 +267,10 @@ def test_what_is_wrong_leaves_nothing(tmp_path):
     assert str(caught.value).endswith("(and to suppress rows takes the whole table in memory).")
     assert list((tmp_path / "out").iterdir()) == []
     published(tmp_path, METHODS[0], [first])
+    dirty = first.with_columns(zip=pl.col("zip").cast(pl.String).replace("25", "Zq7"))
+    with pytest.raises(SchemaError, match="column 'zip' is categorical in this table") as caught:
+        published(tmp_path, METHODS[0], [dirty])
+    assert "Zq7" not in str(caught.value)
     grown = pl.concat([first, people(60_000, 22, 40_000)])
     with pytest.raises(MethodError, match="a part of the series has"):
         published(tmp_path, METHODS[0], [grown])

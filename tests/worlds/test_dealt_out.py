@@ -33,12 +33,12 @@ class Given:
 
 def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]], below: int = 0) -> Fraction:
     """The greatest difference of a chance and a share, over worlds and the given orders in which
-    rows are dealt out, of at least two rows to a group; ``below`` them stand so many rows that all
-    have other values, which are known.
+    rows are dealt out, of at least two rows to a group; ``below`` them stand so many rows, further
+    apart, that all have other values, which are known.
     """
     n = len(values) + below
-    above = (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 1.0)[: len(values)]
-    rows = np.array([(x / 100,) for x in range(below)] + [(x,) for x in above])
+    above = (0.88, 0.9, 0.91, 0.92, 0.94, 0.96, 1.0)[: len(values)]
+    rows = np.array([(x / 10,) for x in range(below)] + [(x,) for x in above])
     seen: dict[Any, Counter[World]] = defaultdict(Counter)
     orders = [(*range(below), *(below + i for i in order)) for order in draws]
     for world in arrangements(map(int, values)):

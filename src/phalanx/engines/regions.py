@@ -31,6 +31,8 @@ _FEW: Final = 1 << 16
 """Texts that are not worth to be sorted by themselves."""
 _MISSING: Final = -1.0
 """Where a missing value is, below all others."""
+_PRESENT: Final = -0.5
+"""Between a missing value and all others, whichever these are."""
 
 
 class Attribute:
@@ -145,20 +147,22 @@ class Attribute:
         places: Floats = place_of.fill_null(_MISSING).to_numpy().astype(np.float64)
         return places
 
-    def cut_at(self, place: float) -> float | str:
+    def cut_at(self, place: float) -> float | str | None:
         """What lies at a place between values, in the attribute's own unit.
 
         Parameters
         ----------
         place : float
-            From 0 to 1.
+            From 0 to 1, or below 0, between a missing value and all others.
 
         Returns
         -------
-        float | str
+        float | str | None
             A number, of a date the days since 1970; the first value behind the place of a
-            categorical attribute.
+            categorical attribute; None of what parts the missing ones from all others.
         """
+        if place < 0:
+            return None
         seen = self.reach()
         if seen.dtype == pl.String:
             leaves = self._leaves(seen)
@@ -166,12 +170,12 @@ class Attribute:
         low, high = _ends(seen)
         return low + place * ((high - low) or 1.0)
 
-    def place_of(self, cut: float | str) -> float:
+    def place_of(self, cut: float | str | None) -> float:
         """The place of what ``cut_at`` gave, which a table with other values may have given.
 
         Parameters
         ----------
-        cut : float | str
+        cut : float | str | None
             In the attribute's own unit.
 
         Returns
@@ -182,8 +186,11 @@ class Attribute:
         Raises
         ------
         SchemaError
-            Where its hierarchy does not name what it was cut at.
+            Where its hierarchy does not name what it was cut at, or its values are texts now and
+            were numbers or dates.
         """
+        if cut is None:
+            return _PRESENT
         seen = self.reach()
         if isinstance(cut, str):
             texts = seen.cast(pl.String)
@@ -197,6 +204,11 @@ class Attribute:
                 ) from None
             before = leaves[: leaves.to_list().index(cut)]
             return (len(before) - 0.5) / max(1, known - 1)
+        if seen.dtype == pl.String:
+            raise SchemaError(
+                f"column {self.name!r} is categorical in this table, and the series, whose parts are"
+                " cut along it, began with numbers or dates; correct the table."
+            )
         low, high = _ends(seen)
         return (cut - low) / ((high - low) or 1.0)
 
@@ -392,6 +404,8 @@ def _median(places: Floats) -> tuple[float, float]:
     below = np.cumsum(counts)[:-1]
     cut = int(np.argmin(np.abs(2 * below - len(places))))
     share = min(below[cut], len(places) - below[cut]) / len(places)
+    if values[cut] == _MISSING:
+        return _PRESENT, float(share)
     between = (values[cut] + values[cut + 1]) / 2
     # of neighbouring floats it is the lower one, and nothing would lie below
     return float(between if between > values[cut] else values[cut + 1]), float(share)

@@ -57,6 +57,7 @@ from phalanx.methods.mondrian.kernels.dividing import (
     Room,
     bring_together,
     divide_best,
+    divide_unevenly,
     part_of_node,
     room_of,
 )
@@ -254,20 +255,26 @@ def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, roo
 
 
 @_kernel
+def unit_of(size: int, sizes: Sizes) -> int:
+    """Of how many rows groups of a node are to be, where it has some."""
+    return int(sizes.unit if size >= 2 * sizes.unit else sizes.least)
+
+
+@_kernel
 def lead_of(
     rows: Ints, held: Codes, sizes: Sizes, shares: Shares, asked: Asked, room: Counts
 ) -> int:
     """How many of the ``rows`` of a node come first where it is cut into two whatever they ``held``
     (3, r); 0 where no such cut is sure.
 
-    That is about half, in steps of the largest size, ``sizes.unit`` rows (where there are two of
-    these, or else ``sizes.least``) times a power of two, but at most a quarter of the node, of
-    which the smaller part may hold all that the node holds.
+    That is ``sizes.unit`` rows (where there are two of these, or else ``sizes.least``) times a power
+    of two, which can be halved again and again, from a third to two thirds of the node; where the
+    smaller part may not hold all that the node holds, nearer to half, in smaller steps.
     """
     size, sure = len(rows), False
-    unit = sizes.unit if size >= 2 * sizes.unit else sizes.least
+    unit = unit_of(size, sizes)
     step = unit
-    while 8 * step <= size:
+    while 3 * step <= size:
         step *= 2
     while step >= unit and size >= 2 * sizes.least and by_counts(asked.rule):
         lead = step * ((size + step) // (2 * step))
@@ -417,7 +424,8 @@ def cut(
             lead = lead_of(order[start:end], held, wanted, shares, asked, counts)
         plan, dealt = Plan(node[2], 2, lead), size
         if lead > 0:
-            divide_best(places, order, start, end, plan, room)
+            unit_now = unit_of(size, wanted)
+            plan = divide_unevenly(places, order, start, end, plan, unit_now, room)
         elif unit == 0:
             dealt, unit = deal(places, order, lots, node, least, shares, asked, counts, room)
             plan = Plan(node[2], 2, dealt)

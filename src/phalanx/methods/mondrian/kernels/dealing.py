@@ -14,7 +14,7 @@ from phalanx.methods.mondrian.kernels.dividing import Room, kth
 DEALS: Final = 20
 """How often lots are drawn for parts of the same sizes."""
 
-_THIRDS: Final = 27
+_THIRDS: Final = 9
 """The largest number of parts, a power of three, into which a part is cut before it is halved."""
 _HALVED: Final = 4
 """How much larger groups come to be where a part cannot be halved down to them: by so many over the

@@ -273,6 +273,31 @@ def divide_best(places: Places, order: Ints, start: int, end: int, plan: Plan, r
 
 
 @_kernel
+def divide_unevenly(
+    places: Places, order: Ints, start: int, end: int, plan: Plan, unit: int, room: Room
+) -> Plan:
+    """Divide a node that is one block into two as ``plan`` says, or the other way round: the plan by
+    which it was divided.
+
+    Where the node is so many times ``unit`` rows, and some are left over, they are left over in the
+    narrower part: the other one is cut into groups of that size, and they stand in larger ones in
+    the end, which cost least where rows stand near each other.
+    """
+    divide_best(places, order, start, end, plan, room)
+    middle, size = start + plan.lead, end - start
+    if size % unit == 0:
+        return plan
+    room.part_of[:size] = 0
+    one, part_of, spread = np.int64(1), room.part_of, room.spreads
+    first = extent(places, start, middle, one, part_of, spread)
+    if first >= extent(places, middle, end, one, part_of, spread):
+        return plan
+    turned = Plan(plan.blocks, plan.parts, size - plan.lead)
+    divide_best(places, order, start, end, turned, room)
+    return turned
+
+
+@_kernel
 def part_of_node(start: int, end: int, plan: Plan, x: int) -> tuple[int, int]:
     """Where part ``x`` of a node begins and ends once it is divided as ``plan`` says."""
     first = start + plan.lead * x
