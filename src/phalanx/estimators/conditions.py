@@ -25,10 +25,14 @@ class Comparison:
     kind: Kind
     values: tuple[Any, ...] = ()
     negated: bool = False
-    _written: tuple[str, ...] = field(init=False, repr=False)
+    _written: tuple[Any, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_written", tuple(map(repr, self.values)))
+        texts = all(
+            isinstance(value, str) for value in self.values
+        )  # which are written as they are
+        written = self.values if texts else tuple((type(v), repr(v)) for v in self.values)
+        object.__setattr__(self, "_written", written)
 
 
 @dataclass(frozen=True)

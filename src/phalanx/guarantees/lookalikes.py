@@ -23,31 +23,29 @@ def lookalikes(values: Sequence[str]) -> list[list[str]]:
     >>> lookalikes(["flu", "Flu ", "gout", "fIu"])
     [['flu', 'Flu '], ['flu', 'fIu']]
     """
-    different = dict.fromkeys(values)
+    seen = {value: _seen(value) for value in values}
     by_shape: dict[frozenset[str], list[str]] = {}
-    for drawn in (_without_case, _with_case):
+    for drawn in (str.casefold, _with_case):
         alike: dict[str, list[str]] = {}
-        for value in different:
-            alike.setdefault(drawn(value), []).append(value)
+        for value, shown in seen.items():
+            alike.setdefault(drawn(shown), []).append(value)
         for group in alike.values():
             if len(group) > 1:
                 by_shape.setdefault(frozenset(group), group)
     return list(by_shape.values())
 
 
-def _without_case(value: str) -> str:
-    return _seen(value).casefold()
-
-
-def _with_case(value: str) -> str:
-    return _seen(value).translate(_SIGNS)
+def _with_case(shown: str) -> str:
+    return shown.translate(_SIGNS)
 
 
 def _seen(value: str) -> str:
     """A value without what is not seen, in Latin letters where it looks like them."""
-    return " ".join("".join(_visible(unicodedata.normalize("NFKC", value))).split()).translate(
-        _LETTERS
-    )
+    text = unicodedata.normalize("NFKC", value)
+    if not text.isprintable():  # else there is nothing that is not seen
+        text = "".join(_visible(text))
+    text = " ".join(text.split())
+    return text if text.isascii() else text.translate(_LETTERS)
 
 
 def _visible(text: str) -> Iterator[str]:

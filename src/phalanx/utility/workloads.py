@@ -28,6 +28,7 @@ class Rows:
         self.codes = {c.name: self._coded(c) for c in table}
         """Which of them each row has, shape (n,), one more than there are for none."""
         self._fulfilled: dict[Comparison, Bools] = {}
+        self._listed: dict[str, list[Any]] = {}
 
     def _coded(self, column: pl.Series) -> Ints:
         values = self.values[column.name]
@@ -40,6 +41,12 @@ class Rows:
         rows = pl.DataFrame({"value": column})
         codes = rows.join(lookup, on="value", how="left", maintain_order="left")["code"]
         return codes.fill_null(len(values)).to_numpy()
+
+    def listed(self, name: str) -> list[Any]:
+        """The different values of a column as Python's, which all tests of them share."""
+        if name not in self._listed:
+            self._listed[name] = self.values[name].to_list()
+        return self._listed[name]
 
     def true_of(self, where: Condition) -> Bools:
         """The rows that a condition is true of, shape (n,); a missing value fulfils nothing."""
@@ -99,7 +106,8 @@ def _tests(rows: Rows, name: str, stream: Stream) -> list[Comparison]:
     chosen = stream.permutation(len(values))[
         : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
     ]
-    return [Comparison(name, "in", tuple(values.gather(chosen).to_list()))]
+    every = rows.listed(name)
+    return [Comparison(name, "in", tuple(every[at] for at in chosen.tolist()))]
 
 
 def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float]) -> Any:

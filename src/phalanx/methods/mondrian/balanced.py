@@ -30,7 +30,7 @@ that stand near each other hold the same more often, and where cuts fail groups 
 """
 
 _STEPS: Final = 1 << 16
-"""So many steps of a line are told apart by a table."""
+"""So many steps of a line, or as many as there are rows, are told apart by a table."""
 
 
 def nothing_shared(n: int) -> Shares:
@@ -61,12 +61,12 @@ def by_cuts(
     if not _all_may(order, shares, asked):
         return None
     sizes, no_lots = Sizes(unit, least, odd=True), np.empty(0, dtype=np.int32)
-    _cut(places_of(positions), order.copy(), no_lots, sizes, shares, asked, group)
+    _cut(places_of(positions[order]), order.copy(), no_lots, sizes, shares, asked, group)
     return group
 
 
 def places_of(positions: Floats) -> Places:
-    """Where all rows are, by the numbers of the places that there are; ``positions`` (n, d)."""
+    """Where rows are, by the numbers of the places that there are; ``positions`` (r, d)."""
     values = [pl.Series(column).unique().sort().to_numpy() for column in positions.T]
     codes = np.empty(positions.shape[::-1], dtype=np.int32)
     for of, column, there in zip(codes, positions.T, values, strict=True):
@@ -79,9 +79,10 @@ def _places_among(values: Floats, column: Floats) -> Ints:
     """Where each number of a column, from 0 to 1, stands among its different ``values``, ascending:
     by a look into a table of narrow steps, and by a search where a step has several.
     """
-    of_step = np.zeros(_STEPS + 1, dtype=np.int64)
+    steps = min(_STEPS, len(column))
+    of_step = np.zeros(steps + 1, dtype=np.int64)
     of_values, of_column = (
-        np.clip(numbers * _STEPS, 0, _STEPS).astype(np.int64) for numbers in (values, column)
+        np.clip(numbers * steps, 0, steps).astype(np.int64) for numbers in (values, column)
     )
     of_step[of_values] = np.arange(len(values))
     at = of_step[of_column]
@@ -94,8 +95,7 @@ def laid_out(places: Places, order: Ints, shares: Shares, asked: Asked) -> Place
     """Those of the rows of an ``order``, and what they hold."""
     d = len(places.codes)
     codes = np.empty((d + 3, len(order)), dtype=np.int32)
-    for of, column in zip(codes, places.codes, strict=False):
-        np.take(column, order, out=of)
+    codes[:d] = places.codes
     codes[d:] = kernel.held_by(order, shares, asked)
     return places._replace(codes=codes)
 
@@ -134,7 +134,7 @@ def by_even_cuts(
     drawn = first[np.argsort(lots[first])]
     sizes = Sizes(promising(drawn, least, shares, asked), least, odd=False)
     group = np.empty(n, dtype=np.int64)
-    _cut(places_of(positions), order, lots, sizes, shares, asked, group)
+    _cut(places_of(positions[order]), order, lots, sizes, shares, asked, group)
     return group
 
 
@@ -166,9 +166,7 @@ def _cut(
     asked: Asked,
     group: Ints,
 ) -> None:
-    """Cut the rows of ``order``, which is reordered, by all threads; ``places`` are those of all
-    rows.
-    """
+    """Cut the rows of ``order``, which is reordered, by all threads; ``places`` are theirs."""
     places = laid_out(places, order, shares, asked)
 
     def cut(nodes: Ints, grain: int) -> Ints:

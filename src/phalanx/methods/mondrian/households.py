@@ -34,7 +34,9 @@ def balanced_households(
     names = by_even_cuts(positions, deal, least, asked, shares_of(values, _at_least(exact(l, "l"))))
     if names is None:
         h, size = kind.members.shape
-        most = max(int((values == v).any(axis=1).sum()) for v in np.unique(values))
+        ordered = np.sort(values, axis=1)
+        once = np.diff(ordered, axis=1, prepend=-1) != 0
+        most = int(np.bincount(ordered[once]).max())
         raise NotEligible(
             f"of {h} households of {size} rows {most} have a member with the most frequent value of"
             f" column {microdata.schema.sensitive!r}, and l = {l} allows 1/l;"

@@ -256,7 +256,7 @@ def _holds(rows: Ints, held: Codes, size: int, shares: Shares, asked: Asked, roo
 
 @_kernel
 def unit_of(size: int, sizes: Sizes) -> int:
-    """Of how many rows groups of a node are to be, where it has some."""
+    """Of how many rows the groups of a node of ``size`` rows are to be, as ``sizes`` say."""
     return int(sizes.unit if size >= 2 * sizes.unit else sizes.least)
 
 
