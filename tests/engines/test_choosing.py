@@ -129,6 +129,7 @@ def test_where_the_whole_table_fits_no_memory_is_asked_for(monkeypatch, source, 
         ("empty.parquet", "is not a whole Parquet file"),
         ("part.parquet", "is not a whole Parquet file"),
         ("blank.parquet", "has a column without a name; name it"),
+        ("huge.parquet", "holds a type that is not read, such as numbers beyond 64 bits"),
     ],
 )
 def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, told):
@@ -136,6 +137,8 @@ def test_a_path_that_leads_to_no_parquet_is_refused_as_in_memory(source, name, t
     (source / "folder.parquet").mkdir()
     (source / "empty.parquet").write_bytes(b"")
     pl.DataFrame({"age": [1], "": [2]}).write_parquet(source / "blank.parquet")
+    huge = pl.read_parquet(source / "t.parquet").with_columns(pl.lit(1, pl.Int128).alias("huge"))
+    huge.write_parquet(source / "huge.parquet")
     (source / "part.parquet").write_bytes((source / "t.parquet").read_bytes()[:-9])
     for refusing in (
         lambda path: divide(path, SCHEMA, Mondrian(k=2), engine="out-of-core"),

@@ -17,6 +17,7 @@ import pytest
 from pyarrow.parquet import read_metadata
 
 from phalanx import Anatomy, Mondrian, Plan, Release, Schema, Series, Slicing, verify
+from phalanx.adversaries import Minimality
 from phalanx.data.sources.reading import bytes_needed
 from phalanx.engines import choosing, out_of_core
 from phalanx.errors import (
@@ -148,6 +149,15 @@ def test_what_holds_of_the_parts_holds_of_the_whole(tmp_path, source, method):
     )
     assert dict(published.iter_rows()) == dict(original["ill"].value_counts().iter_rows())
     assert verify(made.path, originals=[source], identifier="who").holds
+
+
+@pytest.mark.usefixtures("small")
+def test_the_cuts_of_parts_are_not_replayed(tmp_path, source):
+    """And the adversary who would says that, and not that it is another table."""
+    made = series(tmp_path, Mondrian(k=5, l=2, cuts="strict")).publish(source)
+    assert len(made.manifest.parts) > 3
+    with pytest.raises(ReleaseError, match="was made in parts, whose first cuts are not replayed"):
+        made.with_evidence(original=source).attack(Minimality())
 
 
 def loss(table, frame):

@@ -49,6 +49,11 @@ class Replay:
         """Replay a release's method, and count nothing yet; ReleaseError where this cannot be
         done. Cuts that part more than ``together`` groups are left out.
         """
+        if release.manifest.parts:
+            raise ReleaseError(
+                "the release was made in parts, whose first cuts are not replayed; publish the table"
+                " in memory, into another series, to see what this adversary finds."
+            )
         hosts = Hosts.of(release.form, microdata)
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):

@@ -28,8 +28,7 @@ from phalanx.data.sources.reading import (
     bytes_needed,
     check_size,
     check_values,
-    malformed,
-    refusing,
+    parquet,
 )
 from phalanx.data.sources.source import check_there, csv_dialect, is_csv, read_source
 from phalanx.errors import SourceError
@@ -113,14 +112,13 @@ class Batches:
         """Those of one file."""
         import pyarrow.parquet as pq
 
-        whole = malformed(path, "Parquet")
-        with refusing(whole):
+        with parquet(path):
             file = pq.ParquetFile(path, pre_buffer=False)
             batches = file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False)
         with file:
             check_same(self.path, self._state)
             while True:
-                with refusing(whole):
+                with parquet(path):
                     batch = next(batches, None)
                     if batch is None:
                         check_same(self.path, self._state)
@@ -241,11 +239,10 @@ def _head(path: Path) -> tuple[list[str], int]:
     files = files_of(path)
     metas = [meta_of(file) for file in files]
     for file, meta in zip(files, metas, strict=True):
-        whole = malformed(file, "Parquet")
-        with refusing(whole):
+        with parquet(file) as not_whole:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
             if meta.num_rows < 0 or meta.num_rows != sum(group.num_rows for group in groups):
-                raise whole
+                raise not_whole
             names = list(meta.schema.to_arrow_schema().names)
             check_names(names, SourceError)
             check_named(names, SourceError)

@@ -16,9 +16,8 @@ from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
-    malformed,
+    parquet,
     read_parquet,
-    refusing,
     unreadable,
 )
 from phalanx.errors import MachineError, SourceError
@@ -98,7 +97,7 @@ def meta_of(path: Path) -> Any:
 
     if path.is_file() and not os.access(path, os.R_OK):
         raise unreadable(path)
-    with refusing(malformed(path, "Parquet")):
+    with parquet(path):
         return pq.read_metadata(path)
 
 

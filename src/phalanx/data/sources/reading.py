@@ -185,8 +185,7 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
     """
     import pyarrow.parquet as pq
 
-    not_whole = refusal or malformed(path, "Parquet")
-    with refusing(not_whole), _of_known_types(path, refusal):
+    with parquet(path, refusal) as not_whole:
         meta = pq.read_metadata(path)
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         rows = max(meta.num_rows, sum(g.num_rows for g in groups))
@@ -232,6 +231,16 @@ def read_arrow(path: Path) -> pl.DataFrame:
         table = pa.Table.from_batches(batches, schema=reader.schema)
         table.validate()
         return pl.from_arrow(table, rechunk=True)  # type: ignore[return-value]
+
+
+@contextmanager
+def parquet(path: Path, refusal: PhalanxError | None = None) -> Iterator[PhalanxError]:
+    """Whatever a reader of a Parquet file raises inside is ``refusal``, or says what is wrong with the
+    file; gives the refusal of one that is not whole.
+    """
+    not_whole = refusal or malformed(path, "Parquet")
+    with refusing(not_whole), _of_known_types(path, refusal):
+        yield not_whole
 
 
 @contextmanager
