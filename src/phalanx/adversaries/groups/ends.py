@@ -5,7 +5,7 @@ is in the group.
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -102,22 +102,12 @@ class Ends:
         low, high = (
             np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True)
         )
-        pairs = [
-            (np.zeros(0, dtype=np.int32),) * 2,
-            *(
-                (some.astype(np.int32), boxes.astype(np.int32))
-                for some, boxes in few_enough(containing(tuples.astype(np.int64), low, high))
-            ),
-        ]
-        owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        pairs.clear()
+        inside = np.zeros(len(tuples), dtype=bool)
         candidates, one = np.zeros_like(codes), np.zeros_like(codes)
-        for a, side in np.ndindex(codes.shape[1:]):
-            who, of = _setting(owner, group, tuples, codes, a, side)
-            candidates[:, a, side] = np.bincount(of, weights=persons[who], minlength=len(codes))
-            one[:, a, side] = np.bincount(
-                of, weights=first[who], minlength=len(codes)
-            )  # of one candidate, the sum is this person
+        for a, side, who, of in _setting(tuples, codes, low, high, inside):
+            for counted, weights in ((candidates, persons), (one, first)):
+                counts = np.bincount(of, weights=weights[who], minlength=len(codes))
+                counted[:, a, side] += counts.astype(np.int64)  # of one candidate, this person
         if release.manifest.boxes == "tight" and (
             strange := int(((codes != NO_PERSON) & (candidates == 0)).any(axis=(1, 2)).sum())
         ):
@@ -126,11 +116,9 @@ class Ends:
                 " table can have set; check that it is the table that was published."
             )
         fewest = np.full(len(tuples), len(of_person) + 1)
-        for a, side in np.ndindex(codes.shape[1:]):
-            who, of = _setting(owner, group, tuples, codes, a, side)
+        for a, side, who, of in _setting(tuples, codes, low, high, inside):
             np.minimum.at(fewest, who, candidates[of, a, side])
         fewest[fewest > len(of_person)] = 0
-        hosted = np.isin(np.arange(len(tuples)), owner)[of_person]
         return cls(
             groups,
             np.stack(population, axis=1),
@@ -139,21 +127,22 @@ class Ends:
             candidates,
             np.where(candidates == 1, one, NO_PERSON),
             fewest[of_person],
-            hosted,
+            inside[of_person],
         )
 
 
 def _setting(
-    owner: npt.NDArray[np.int32],
-    group: npt.NDArray[np.int32],
-    tuples: npt.NDArray[np.int32],
-    codes: Ints,
-    a: int,
-    side: int,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The pairs of a tuple and a box that contains it whose end the tuple can have set."""
-    equal = tuples[owner, a] == codes[group, a, side]
-    return owner[equal], group[equal]
+    tuples: npt.NDArray[np.int32], codes: Ints, low: Ints, high: Ints, inside: Bools
+) -> Iterator[tuple[int, int, Ints, Ints]]:
+    """By attribute and side, the pairs of a tuple and a box that contains it whose end the tuple can
+    have set, some at a time: all of them would take gigabytes. ``inside`` is set where a tuple lies
+    in some box.
+    """
+    for some, boxes in few_enough(containing(tuples.astype(np.int64), low, high)):
+        inside[some] = True
+        for a, side in np.ndindex(codes.shape[1:]):
+            equal = tuples[some, a] == codes[boxes, a, side]
+            yield a, side, some[equal], boxes[equal]
 
 
 def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
