@@ -80,7 +80,8 @@ def entering(
     each m-eligible whatever lies in it: no value in more than 1/(m parts) of the rest.
     """
     remaining, largest, some = left.sum(), left.max(), 0
-    absent = ~_held(left)
+    times, of_mark = np.bincount(left), _by_mark(left)
+    absent = ~_held(of_mark)
     room = min(len(ranks), remaining)
     places, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     for rank in ranks:
@@ -99,7 +100,7 @@ def entering(
             continue
         size, others = last - first, largest
         if most == largest:
-            others = _most_outside(left, values[first:last])
+            others = _most_outside(times, largest, left, values[first:last])
         take = min(fewest, (remaining - m * others) // size)
         if size > m:  # at size = m the values of the signature stay as eligible as they are
             take = min(take, (remaining - m * most) // (size - m))
@@ -107,33 +108,58 @@ def entering(
             least = _least(most, others, remaining, size, m * parts)
             take = min(take, least if least > 0 else max(most - others, 0))
         if take > 0:
-            for e in range(first, last):
-                left[values[e]] -= take
-            remaining, largest, absent = remaining - take * size, left.max(), ~_held(left)
+            for v in values[first:last]:
+                times[left[v]] -= 1
+                left[v] -= take
+                times[left[v]] += 1
+                of_mark[v % _MARKS] -= left[v] == 0
+            remaining, largest = remaining - take * size, _most(times, largest)
+            absent = ~_held(of_mark)
             places[some], sets[some] = b, take
             some += 1
     return places[:some], sets[:some]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _most_outside(left: Ints, inside: Ints) -> int:
-    """The largest number of ``left`` (lambda,) at a place that is not ``inside`` (s,); 0 if there is
-    none.
+def _most(times: Ints, largest: int) -> int:
+    """The largest number that some value has, by how many have each, ``times``; none has more than
+    ``largest``.
     """
-    most = 0
-    for u in range(len(left)):
-        if left[u] > most and not np.any(inside == u):
-            most = left[u]
+    while largest > 0 and times[largest] == 0:
+        largest -= 1
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _most_outside(times: Ints, largest: int, left: Ints, inside: Ints) -> int:
+    """The largest number of ``left`` (lambda,) at a place that is not ``inside`` (s,), each of them
+    once; 0 if there is none. ``times``: how many values have each number, none more than
+    ``largest``.
+    """
+    for v in inside:
+        times[left[v]] -= 1
+    most = _most(times, largest)
+    for v in inside:
+        times[left[v]] += 1
     return most
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _held(left: Ints) -> int:
-    """The marks of all values of which there are ``left`` (lambda,)."""
-    marks = 0
+def _by_mark(left: Ints) -> Ints:
+    """How many values of which there are ``left`` (lambda,) have each mark."""
+    of_mark = np.zeros(_MARKS, dtype=np.int64)
     for value in range(len(left)):
-        if left[value] > 0:
-            marks |= 1 << (value % _MARKS)
+        of_mark[value % _MARKS] += left[value] > 0
+    return of_mark
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _held(of_mark: Ints) -> int:
+    """The marks that some value has, by how many have each, ``of_mark``."""
+    marks = 0
+    for mark in range(_MARKS):
+        if of_mark[mark] > 0:
+            marks |= 1 << mark
     return marks
 
 
