@@ -396,7 +396,8 @@ def readers_are_refused_for(file: File) -> Iterator[str]:
     doors = [
         n
         for n in ast.walk(file.tree)
-        if isinstance(n, ast.With) and any(word(c.func) == "refusing" for c in calls_in(n.items))
+        if isinstance(n, ast.With)
+        and any(word(c.func) in ("refusing", "refusing_parquet") for c in calls_in(n.items))
     ]
     inside = {id(call) for door in doors for call in calls_in([door])}
     for call in file.calls():

@@ -28,7 +28,7 @@ from phalanx.data.sources.reading import (
     bytes_needed,
     check_size,
     check_values,
-    parquet,
+    refusing_parquet,
 )
 from phalanx.data.sources.source import check_there, csv_dialect, is_csv, read_source
 from phalanx.errors import SourceError
@@ -112,13 +112,13 @@ class Batches:
         """Those of one file."""
         import pyarrow.parquet as pq
 
-        with parquet(path):
+        with refusing_parquet(path):
             file = pq.ParquetFile(path, pre_buffer=False)
             batches = file.iter_batches(AT_ONCE, columns=list(columns), use_threads=False)
         with file:
             check_same(self.path, self._state)
             while True:
-                with parquet(path):
+                with refusing_parquet(path):
                     batch = next(batches, None)
                     if batch is None:
                         check_same(self.path, self._state)
@@ -239,7 +239,7 @@ def _head(path: Path) -> tuple[list[str], int]:
     files = files_of(path)
     metas = [meta_of(file) for file in files]
     for file, meta in zip(files, metas, strict=True):
-        with parquet(file) as not_whole:
+        with refusing_parquet(file) as not_whole:
             groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
             if meta.num_rows < 0 or meta.num_rows != sum(group.num_rows for group in groups):
                 raise not_whole

@@ -16,8 +16,8 @@ from phalanx.data.sources.available_memory import in_words, memory_left
 from phalanx.data.sources.reading import (
     PARQUET,
     bytes_needed,
-    parquet,
     read_parquet,
+    refusing_parquet,
     unreadable,
 )
 from phalanx.errors import MachineError, SourceError
@@ -97,7 +97,7 @@ def meta_of(path: Path) -> Any:
 
     if path.is_file() and not os.access(path, os.R_OK):
         raise unreadable(path)
-    with parquet(path):
+    with refusing_parquet(path):
         return pq.read_metadata(path)
 
 

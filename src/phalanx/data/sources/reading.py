@@ -185,7 +185,7 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
     """
     import pyarrow.parquet as pq
 
-    with parquet(path, refusal) as not_whole:
+    with refusing_parquet(path, refusal) as not_whole:
         meta = pq.read_metadata(path)
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         rows = max(meta.num_rows, sum(g.num_rows for g in groups))
@@ -234,7 +234,7 @@ def read_arrow(path: Path) -> pl.DataFrame:
 
 
 @contextmanager
-def parquet(path: Path, refusal: PhalanxError | None = None) -> Iterator[PhalanxError]:
+def refusing_parquet(path: Path, refusal: PhalanxError | None = None) -> Iterator[PhalanxError]:
     """Whatever a reader of a Parquet file raises inside is ``refusal``, or says what is wrong with the
     file; gives the refusal of one that is not whole.
     """
