@@ -10,6 +10,8 @@ from unittest.mock import patch
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from phalanx.errors import ExtraError, ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Either, Query
@@ -169,6 +171,14 @@ a, b = pl.col("a"), pl.col("b")
 def test_expressions_are_read(expression: pl.Expr, text: str) -> None:
     """An expression is the query that its text is."""
     assert read_expression(expression) == read_query(text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@settings(deadline=None)
+def test_floats_of_expressions_are_those_that_were_written(value: float) -> None:
+    """To the last digit, as those of a text are; Polars itself reads some as their neighbours."""
+    assert read_expression(a < value) == read_query(f"count(*) where a < {value!r}")
+    assert read_expression(a.is_in([value])).where == read_expression(a == value).where
 
 
 def test_dates_of_expressions() -> None:

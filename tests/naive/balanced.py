@@ -33,10 +33,10 @@ def lead_of(size: int, unit: int, least: int, sure: Callable[[int], bool]) -> in
     return 0
 
 
-def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
+def dealt_apart(n: int, unit: int, smallest: int, d: int, most_thirds: int = 27) -> tuple[int, int]:
     """How many of ``n`` rows are dealt out as one part, and the size of its groups."""
     found = []
-    for thirds in (1, 3, 9):
+    for thirds in (t for t in (1, 3, 9, 27) if t <= most_thirds):
         for ways in (thirds << i for i in range(20) if thirds << i <= n // unit):
             for size in (n // ways, (n - smallest) // ways):
                 dealt, rest = size * ways, n - size * ways

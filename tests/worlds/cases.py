@@ -599,6 +599,12 @@ RULES: tuple[tuple[Mapping[str, Any], str, Bound], ...] = (
     ({"t": "1/6"}, "aaaabb", CLOSE),
     ({"t": "1/6", "distance": "ordered"}, "aaaabb", CLOSE),
 )
+OF_EIGHT: Mapping[Any, Fraction] = {"a": Fraction(19, 24), "b": Fraction(13, 24)}
+EVENLY = tuple(
+    (rule, "aaaaabbb", OF_EIGHT) if "t" in rule else (rule, table, bound)
+    for rule, table, bound in RULES
+)
+"""Tables that balanced cuts deal out as one part."""
 
 
 def mondrian() -> Iterable[Case]:
@@ -680,7 +686,7 @@ def mondrian() -> Iterable[Case]:
         how="sampled",
         runs=1500,
     )
-    for rule, table, bound in RULES:
+    for rule, table, bound in EVENLY:
         values = "aaabbbcc" if "c" in rule else table
         yield holds("mondrian", even | dict(rule), values, once(values), bound, **on)
         if rule.get("diversity") in ("entropy", "recursive"):
@@ -807,7 +813,7 @@ def slicing() -> Iterable[Case]:
         HALF,
         **even,
     )
-    for rule, table, bound in RULES:
+    for rule, table, bound in EVENLY:
         if "t" in rule:
             yield holds(
                 "slicing",

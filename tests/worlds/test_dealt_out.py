@@ -4,7 +4,7 @@ worlds, and the chance of each person and value in exact fractions.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from methods.mondrian.test_kernels_balanced import frequency, sets_of
+from phalanx.kernels.rule import NONE, TREE, Asked
 from phalanx.methods.mondrian import balanced
 from phalanx.methods.mondrian.balanced import by_even_cuts, nothing_shared
 from phalanx.methods.mondrian.kernels.dealing import dealt_apart
@@ -31,9 +32,30 @@ class Given:
         return order
 
 
-def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]], below: int = 0) -> Fraction:
+def closely(values: list[int], t: Fraction) -> Asked:
+    """No group further than t from the table."""
+    asked = frequency(values, Fraction(1))
+    rule = asked.rule._replace(
+        diversity=NONE,
+        distance=TREE,
+        t_num=t.numerator,
+        t_den=t.denominator,
+        rows=len(values),
+    )
+    return asked._replace(rule=rule)
+
+
+def dealt(
+    values: str,
+    l: Fraction,
+    draws: Iterable[tuple[int, ...]],
+    below: int = 0,
+    *,
+    least: int = 2,
+    rule: Callable[[list[int], Fraction], Asked] = frequency,
+) -> Fraction:
     """The greatest difference of a chance and a share, over worlds and the given orders in which
-    rows are dealt out, of at least two rows to a group; ``below`` them stand so many rows, further
+    rows are dealt out, of at least ``least`` rows to a group, under a ``rule``; ``below`` them stand so many rows, further
     apart, that all have other values, which are known.
     """
     n = len(values) + below
@@ -42,9 +64,9 @@ def dealt(values: str, l: Fraction, draws: Iterable[tuple[int, ...]], below: int
     seen: dict[Any, Counter[World]] = defaultdict(Counter)
     orders = [(*range(below), *(below + i for i in order)) for order in draws]
     for world in arrangements(map(int, values)):
-        asked = frequency([*range(2, 2 + below), *world], l)
+        asked = rule([*range(2, 2 + below), *world], l)
         for order in orders:
-            group = by_even_cuts(rows, Given(range(n), order), 2, asked)  # type: ignore[arg-type]
+            group = by_even_cuts(rows, Given(range(n), order), least, asked)  # type: ignore[arg-type]
             if group is not None:
                 found = [[i - below for i in each] for each in sets_of(group) if each[0] >= below]
                 seen[
@@ -78,7 +100,7 @@ def test_rows_dealt_out_anew_say_nothing(below: int) -> None:
     """Seven rows, dealt out as four and three in every order that there is, at once and after a cut
     that cannot fail; deals of which a part is not diverse are drawn again.
     """
-    assert dealt_apart(7, 2, 2, 1) == (4, 2)
+    assert dealt_apart(7, 2, 2, 1, 27) == (4, 2)
     assert dealt("0000111", Fraction(3, 2), permutations(range(7)), below) == 0
 
 
@@ -87,6 +109,17 @@ def test_rows_dealt_out_in_one_known_order_tell(below: int) -> None:
     have held.
     """
     assert dealt("0000111", Fraction(3, 2), [(0, 1, 2, 3, 4, 5, 6)], below) > 0
+
+
+@pytest.mark.slow
+def test_rows_dealt_out_for_halves_alone_say_nothing() -> None:
+    """Six rows that must be close to the table, dealt out as four and two in every order; in one
+    known order they tell.
+    """
+    assert dealt_apart(6, 1, 1, 1, 1) == (4, 1)
+    for draws, tells in ((permutations(range(6)), False), ([(0, 1, 2, 3, 4, 5)], True)):
+        found = dealt("000011", Fraction(1, 6), draws, least=1, rule=closely)
+        assert (found > 0) == tells
 
 
 @pytest.mark.slow

@@ -124,7 +124,15 @@ def _value(node: Any) -> Any:
     literal = _literal(node)
     if "Series" in node["Literal"]:
         raise _refusal()
-    return _plain(literal[0])
+    number = _float(node["Literal"])
+    return _plain(literal[0] if number is None else number)
+
+
+def _float(literal: Any) -> float | None:
+    """A float as it was written down: Polars reads some of those that it wrote as their neighbours."""
+    inner = literal.get("Dyn") or literal.get("Scalar") if isinstance(literal, dict) else None
+    number = inner.get("Float", inner.get("Float64")) if isinstance(inner, dict) else None
+    return number if isinstance(number, float) else None
 
 
 def _listed(node: Any) -> list[Any]:

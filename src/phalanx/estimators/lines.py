@@ -143,6 +143,8 @@ class Line:
                     " 'single quotes'."
                 )
             return [str(value).lower()]
+        if test.kind in ("below", "upto"):
+            self._check_order(name, str(value))
         kind, written = _written_times([pl.Series([str(value)])])
         if kind == self.moment and written[0] in self.offsets:
             return [str(value)]  # as it is published, with all its digits
@@ -154,6 +156,25 @@ class Line:
                 f"{name!r} is a time and is compared with {value!r}; write it as '2026-01-31 12:00'."
             ) from None
         return {"below": [min(texts)], "upto": [max(texts)]}.get(test.kind, texts)
+
+    def _check_order(self, name: str, text: str) -> None:
+        """ReleaseError for a time with an offset where the published times, which stand in the order
+        of clocks, may not be in that of moments: of several offsets, and of an hour that a zone has
+        twice.
+        """
+        zone, twice = None if self.moment is None else self.moment.time_zone, False
+        try:
+            moment = dt.datetime.fromisoformat(text)
+            if moment.tzinfo is not None and zone is not None:
+                there = moment.astimezone(ZoneInfo(zone))
+                twice = there.replace(fold=0).utcoffset() != there.replace(fold=1).utcoffset()
+        except (ValueError, OverflowError):  # which is told as that
+            return
+        if moment.tzinfo is not None and (twice or len(self.offsets) > 1):
+            raise ReleaseError(
+                f"{name!r} is published by the clock, of several offsets, and cannot be in order with"
+                f" {text!r}; leave the offset out, or ask by = or by IN."
+            )
 
     @cached_property
     def _has_flags(self) -> bool:

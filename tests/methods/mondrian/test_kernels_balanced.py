@@ -89,7 +89,7 @@ def by_one_thread(
     n, shares = len(order), nothing_shared(len(order))
     unit, lots = (wanted.unit, np.empty(0, dtype=np.int32)) if lots is None else (0, lots)
     group, root = np.full(n, -1, dtype=np.int64), np.array([[0, n, 1, unit]])
-    places = laid_out(places_of(positions), order, shares, asked)
+    places = laid_out(places_of(positions[order]), order, shares, asked)
     kernel.cut(places, order.copy(), lots, root, wanted, shares, asked, 0, group)
     return group
 
@@ -294,22 +294,29 @@ def test_no_rows_are_in_no_groups() -> None:
     assert (len(dealt), len(kept)) == (0, 0)
 
 
-@given(st.integers(1, 5000), st.integers(1, 12), st.integers(0, 400), st.integers(1, 6))
+@given(
+    st.integers(1, 5000),
+    st.integers(1, 12),
+    st.integers(0, 400),
+    st.integers(1, 6),
+    st.sampled_from([1, 27]),
+)
 @settings(max_examples=300, deadline=None)
 def test_rows_are_dealt_out_in_parts_that_can_be_halved(
-    n: int, least: int, more: int, d: int
+    n: int, least: int, more: int, d: int, thirds: int
 ) -> None:
-    """As the twin says: a part is a size of groups times 2**i, and times 1, 3 or 9, and neither
-    it nor what is left is smaller than asked.
+    """As the twin says: a part is a size of groups times 2**i, and times 1, 3, 9 or 27 where that
+    many are allowed, and neither it nor what is left is smaller than asked.
     """
     if n < least:
         return
     smallest = least + more
-    rows, size = dealt_apart(n, least, smallest, d)
-    assert (rows, size) == naive.dealt_apart(n, least, smallest, d)
+    rows, size = dealt_apart(n, least, smallest, d, thirds)
+    assert (rows, size) == naive.dealt_apart(n, least, smallest, d, thirds)
     ways = rows // size
     assert rows % size == 0
-    assert ways // (ways & -ways) in (1, 3, 9)
+    assert ways // (ways & -ways) in (1, 3, 9, 27)
+    assert ways // (ways & -ways) <= thirds
     assert size >= least
     assert rows == n or min(rows, n - rows) >= smallest
 

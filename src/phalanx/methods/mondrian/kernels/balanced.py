@@ -50,7 +50,7 @@ from phalanx.kernels.rule import (
     is_about,
     scratch_of,
 )
-from phalanx.methods.mondrian.kernels.dealing import DEALS, deal_out, dealt_apart
+from phalanx.methods.mondrian.kernels.dealing import DEALS, THIRDS, deal_out, dealt_apart
 from phalanx.methods.mondrian.kernels.dividing import (
     Places,
     Plan,
@@ -319,13 +319,15 @@ def deal(
     to; all rows where none are dealt out.
 
     Where a part may not be a group the lots are drawn again, and with larger parts in the end;
-    ``counts`` is scratch.
+    ``counts`` is scratch. No part is for cuts into three where groups must be close to the table:
+    a third is so less often than a half.
     """
+    thirds = THIRDS if asked.rule.distance == NONE else 1
     start, end, d = node[0], node[1], len(places.starts)
     size, smallest = end - start, least
     rows, held = order[start:end], places.codes[d:, start:end]
     while True:
-        wanted, unit = dealt_apart(size, least, smallest, d)
+        wanted, unit = dealt_apart(size, least, smallest, d, thirds)
         if wanted == size:
             return wanted, unit
         for turn in range(DEALS):

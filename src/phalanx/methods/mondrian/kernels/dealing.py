@@ -14,7 +14,7 @@ from phalanx.methods.mondrian.kernels.dividing import Room, kth
 DEALS: Final = 20
 """How often lots are drawn for parts of the same sizes."""
 
-_THIRDS: Final = 9
+THIRDS: Final = 27
 """The largest number of parts, a power of three, into which a part is cut before it is halved."""
 _HALVED: Final = 4
 """How much larger groups come to be where a part cannot be halved down to them: by so many over the
@@ -27,17 +27,17 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def dealt_apart(n: int, unit: int, smallest: int, d: int) -> tuple[int, int]:
+def dealt_apart(n: int, unit: int, smallest: int, d: int, most_thirds: int) -> tuple[int, int]:
     """How many of ``n`` rows are dealt out as one part, and the size that its groups come to, of
-    ``unit`` rows at least: that times a power of two, and times a small power of three, is the
-    number of rows. All rows where the rest is dealt out no more.
+    ``unit`` rows at least: that times a power of two, and times a power of three up to
+    ``most_thirds``, is the number of rows. All rows where the rest is dealt out no more.
 
     Neither of two parts is below ``smallest``. They are those that promise the narrowest boxes on
     ``d`` attributes: fewer rows stand further apart, and where a part can be halved more often,
     more cuts are tried where one fails.
     """
     best, rows_dealt, comes_to, thirds = np.inf, n, n, 1
-    while thirds <= _THIRDS:
+    while thirds <= most_thirds:
         ways = thirds
         while ways <= n // unit:
             for most in (n, n - smallest):
