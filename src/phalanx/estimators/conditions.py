@@ -28,10 +28,9 @@ class Comparison:
     _written: tuple[Any, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        texts = all(
-            isinstance(value, str) for value in self.values
-        )  # which are written as they are
-        written = self.values if texts else tuple((type(v), repr(v)) for v in self.values)
+        written = self.values  # texts as they are: a copy of each may take gigabytes
+        if not all(isinstance(value, str) for value in written):
+            written = tuple((type(value), repr(value)) for value in self.values)
         object.__setattr__(self, "_written", written)
 
 
