@@ -214,16 +214,6 @@ def test_whole_rows_end_before_empty_lines_and_open_quotes(held, single, whole):
     assert end_of_rows(held, single=single) == whole
 
 
-def test_a_quote_within_a_value_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    """Of two of them, all between would be taken for one value."""
-    monkeypatch.setattr(csv_blocks, "parsed", None)
-    path = tmp_path / "t.csv"
-    for value in ('x"y', '"x"y"', 'x "y"'):
-        path.write_text(f"a,b\n1,{value}\n2,z\n")
-        with pytest.raises(SourceError, match=r"quotes in .* do not pair up"):
-            list(text_blocks(path, Dialect()))
-
-
 def test_quotes_that_never_end_are_no_endless_row(tmp_path, monkeypatch):
     """A file that goes on within quotes is refused before it is all held."""
     held = []

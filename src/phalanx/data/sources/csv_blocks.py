@@ -3,13 +3,11 @@
 which is all columns as text first, and then the types that all rows allow.
 """
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from phalanx.data.sources.available_memory import memory_left
@@ -22,6 +20,7 @@ from phalanx.data.sources.csv_files import (
     parsed,
     parsed_by,
     parsers,
+    unpaired,
 )
 from phalanx.data.sources.dialects import (
     SEPARATORS,
@@ -33,8 +32,8 @@ from phalanx.data.sources.dialects import (
     separator_of,
 )
 from phalanx.data.sources.frames import apart
+from phalanx.data.sources.quotes import lines_ended
 from phalanx.data.sources.reading import check_values, refusing, unreadable
-from phalanx.errors import SourceError
 
 _AT_ONCE: Final = 1 << 23
 """Bytes that are read at a time."""
@@ -47,8 +46,7 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
     """All columns as text, some rows at a time, in their order; SourceError as ``read_csv``, with the
     line of the file.
 
-    A line break within quotes is none between rows. So quotes must pair up: where one stands in the
-    middle of a value that is not quoted, that is refused, too.
+    A line break within quotes is none between rows.
     """
     header, held, before, columns = b"", b"", 0, 0
     blocks = _blocks(path)
@@ -62,12 +60,10 @@ def text_blocks(path: Path, dialect: Dialect) -> Iterator[pl.DataFrame]:
         end = end_of_rows(held, single=columns == 1) if more else len(held)
         if not end and len(held) > MAX_LINE + _AT_ONCE:
             check_lines(held, path.name)
-            raise _unpaired(path)
+            raise unpaired(path.name, dialect.separator, before + 1)
         if not end:
             continue
         rows, held = held[:end], held[end:]
-        if _stray(dialect).search(rows):
-            raise _unpaired(path)
         frame = parsed(header + rows, path, dialect, before=before - bool(header))[0]
         check_values(frame)
         columns = frame.width
@@ -145,13 +141,8 @@ def rows_of(path: Path) -> int:
     """
     rows, inside, block = -1, 0, b""
     for block in _blocks(path):
-        if not inside and b'"' not in block:
-            rows += block.count(b"\n")
-            continue
-        data = np.frombuffer(block, dtype=np.uint8)
-        within = (np.cumsum(data == ord('"'), dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
-        rows += int(((data == ord("\n")) & (within == 0)).sum())
-        inside = int(within[-1])
+        ended, inside = lines_ended(block, inside)
+        rows += ended
     return max(rows + (not block.endswith(b"\n")), 0)
 
 
@@ -209,16 +200,3 @@ def end_of_rows(held: bytes, *, single: bool = False) -> int:
             return at + 1
         end = at
     return 0
-
-
-def _stray(dialect: Dialect) -> re.Pattern[bytes]:
-    """A quote that neither begins nor ends a value, nor is doubled."""
-    other = b'[^"\\r\\n' + re.escape(dialect.separator.encode()) + b"]"
-    return re.compile(other + b'"' + other)
-
-
-def _unpaired(path: Path) -> SourceError:
-    return SourceError(
-        f"the quotes in {path.name!r} do not pair up; quote values that hold a quote, and double the"
-        " quotes inside."
-    )

@@ -25,6 +25,7 @@ from phalanx.data.sources.dialects import (
     encoding_of,
     separator_of,
 )
+from phalanx.data.sources.quotes import lines_ended, stray_quote
 from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing, unreadable
 from phalanx.errors import SourceError
 
@@ -128,6 +129,8 @@ def parsed(
         dialect = Dialect("\t" if tabs else separator_of(head), encoding=encoding)
     separator = dialect.separator
     header = _header(head, data, path.name, separator)
+    if (line := stray_quote(data, separator)) is not None:
+        raise _not_utf8(data, path.name, before) or unpaired(path.name, separator, before + line)
     check_names(header, SourceError)
     cells = data.count(separator.encode()) + data.count(b"\n")
     check_size(path, cells, len(data) + _CELL * cells)
@@ -143,7 +146,8 @@ def parsed(
             if refused is malformed
             else refused
         ) from None
-    if frame.width != len(header) or (
+    rows = lines_ended(data)[0] - data.endswith(b"\n")
+    if (frame.width, frame.height) != (len(header), rows) or (
         frame.width > 1
         and frame.height
         and (frame[:, -1].null_count() or data.endswith(separator.encode()))
@@ -394,19 +398,21 @@ def _explained(
 ) -> SourceError:
     if error := _not_utf8(data, file, before):
         return error
-    try:
-        wrong = _first_wrong(data, separator, width)
-    except csv.Error:
-        wrong = None
+    wrong = _first_wrong(data, separator, width)
     if wrong is None:
-        return SourceError(
-            f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a"
-            f" {SEPARATOR_NAMES[separator]} or a line break, and double the quotes inside."
-        )
+        return _malformed(Path(file))
     line, fields = wrong
     return SourceError(
         f"line {before + line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
         f" line (a field with a {SEPARATOR_NAMES[separator]} in it needs quotes)."
+    )
+
+
+def unpaired(file: str, separator: Separator, line: int) -> SourceError:
+    """What says that quotes in a ``line`` of a file, from 1, neither begin nor end a value."""
+    return SourceError(
+        f"the quotes in line {line} of {file!r} do not pair up; quote values that hold a quote, a"
+        f" {SEPARATOR_NAMES[separator]} or a line break, and double the quotes inside."
     )
 
 
