@@ -4,6 +4,8 @@ key.
 """
 
 import os
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -408,6 +410,26 @@ def test_a_key_of_a_hundred_thousand_parts_is_refused_at_once(tmp_path):
     )
     with pytest.raises(PlanError, match="'round' leads nowhere"):
         Plan.read(file).source_path()
+
+
+def test_a_plan_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What is left of one would be in the way of the next."""
+    path = tmp_path / "plan.toml"
+    with pytest.raises(PlanError, match="name is not UTF-8; rename that file"):
+        write_new(path, 'path = "bad\udcff.csv"')
+    assert not path.exists()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_new(path, "x = 1\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert not path.exists()
+    write_new(path, "x = 1\n")
+    assert path.read_text() == "x = 1\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 import os
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -33,13 +34,24 @@ the square of its dots.
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a plan where nothing is, for its owner alone where there is a password in it; OSError
-    where something is, or where it cannot be written.
+    """Write a plan where nothing is, whole or not at all, for its owner alone where there is a
+    password in it; OSError where something is, or where it cannot be written.
+
+    Raises PlanError for a name of a file that is not UTF-8, which a plan must be.
     """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise PlanError(
+            "the plan would name a file whose name is not UTF-8; rename that file."
+        ) from None
     mode = 0o666 if text == without_passwords(text) else 0o600
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    with ExitStack() as undoing:
+        undoing.callback(path.unlink, missing_ok=True)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        undoing.pop_all()
 
 
 class _Section(BaseModel):

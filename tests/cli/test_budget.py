@@ -193,6 +193,8 @@ def test_the_table_has_28_promises(ask, call) -> None:
         for pair in ((0.5, 1e-3), (0.5, 1e-6), (1, 1e-3), (1, 1e-6), (2, 1e-6))
     ] == [27, 63, 34, 74, 131]
     assert all(c["k_tight"] <= c["k_theorem"] for c in cells)
+    of_rest = ask("--table", "--epsilon-scheme", "0.1")["table"]
+    assert [c["epsilon"] for c in of_rest[::4]] == [0.5, 1, 1.5, 2, 3]
     written = call("budget", "--table").out
     assert [line.split()[:1] for line in written.splitlines()].count(
         ["0.01"]

@@ -5,6 +5,7 @@ import datetime as dt
 import json
 import os
 import signal
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -226,11 +227,14 @@ def test_no_process_takes_code_from_the_working_folder(tmp_path, monkeypatch) ->
 
 
 def test_whoever_stops_ends_the_processes(tmp_path, monkeypatch) -> None:
-    """An interruption leaves no process behind, and what was done is kept."""
+    """An interruption leaves no process behind and no private folder, and what was done is kept."""
     plan(tmp_path)
     started = []
     real = running._started
     monkeypatch.setattr(running, "_started", lambda: started.append(real()) or started[-1])
+    (tmp_path / "for a while").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "for a while"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
     def interrupted(_what, done, _of):
         if done == 1:
@@ -245,6 +249,7 @@ def test_whoever_stops_ends_the_processes(tmp_path, monkeypatch) -> None:
             progress=interrupted,
         )
     assert started and all(process.poll() is not None for process in started)
+    assert not [*(tmp_path / "for a while").iterdir()]
     monkeypatch.undo()
     assert (
         px.explore(

@@ -70,6 +70,7 @@ def test_what_the_schema_has_a_place_for_is_tried(schema: Schema, methods: set[s
     [
         ("mondrain k=5", "did you mean 'mondrian'"),
         ("mondrian k", "write it as key=value,value"),
+        ("mondrian k=5 k=6", "has 'k' twice; write all its values in one word"),
         ("mondrian name=anatomy", "which is no parameter"),
         ("", "names no method"),
         (" ", "names no method"),

@@ -80,6 +80,17 @@ def test_even_intervals_are_even() -> None:
     assert even.min() >= 20 and even.max() <= 59 and counts.min() > 0 and counts.max() < 30
 
 
+def test_even_intervals_of_large_numbers_stay_large() -> None:
+    """The largest whole numbers of 64 bits are none of the smallest where a picture is drawn."""
+    numbers = [2**63 - 1 - i % 9 for i in range(100)] + [-(2**63) + i % 9 for i in range(100)]
+    table = pl.DataFrame({"x": numbers, "ill": ["a", "b"] * 100})
+    release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=100))
+    even = usefulness._even(
+        usefulness.view_of(release), "x", usefulness.Randomness.seeded(1).stream("t")
+    )
+    assert sorted(even.to_list())[99] < -(2**62) and sorted(even.to_list())[100] > 2**62
+
+
 def test_no_value_is_named_that_was_not_released() -> None:
     """What falls out of the release's own bins is other, and is counted."""
     table = people().with_columns(

@@ -20,7 +20,9 @@ def test_an_older_page_is_replaced(tmp_path, older):
     assert path.read_text() == NEW and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("older", ["age,ill\n30,flu\n", f"{PICTURE} xmlns=''>", "<!"])
+@pytest.mark.parametrize(
+    "older", ["age,ill\n30,flu\n", f"{PICTURE}>", "<!", "<!doctype html>\n<html>"]
+)
 def test_no_other_file_is_replaced(tmp_path, older):
     """A table, a plan or a picture that stands there stays as it is."""
     path = tmp_path / "table.csv"

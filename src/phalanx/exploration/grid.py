@@ -151,6 +151,11 @@ def _combined(text: str, plan_section: Section) -> Iterator[Section]:
                 f"--try {shortened(text)!r} has the word {shortened(word)!r}, which is no parameter; write it"
                 " as key=value,value."
             )
+        if key in values:
+            raise PlanError(
+                f"--try {shortened(text)!r} has {shortened(key)!r} twice; write all its values in one"
+                " word, as key=value,value."
+            )
         values[key] = [_value(each) for each in dict.fromkeys(listed.split(","))]
     _check_size(prod(map(len, values.values())))
     yield from _combinations(

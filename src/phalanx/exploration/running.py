@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from phalanx.exploration.grid import marked
+from phalanx.temporary import remove_left
 
 Task = Mapping[str, Any]
 _ALONE: Final = {"POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -63,6 +64,7 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
                 process.kill()
             for thread in threads:
                 thread.join(0.1)
+        remove_left()  # what a process that was killed had not removed
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -28,6 +28,11 @@ _FORMS: Final = (
     rf"(?i)^\s*[\p{{L}} .-]*{_STREET}[ ]+[0-9]+[ ]?[a-z]?\s*$",
     rf"(?i)^\s*[0-9]+[a-z]?[ ]+[\p{{L}} .-]*{_STREET}\s*$",
 )
+_DATE: Final = (
+    r"^\s*([0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})|[0-9]{4}[./-][0-9]{1,2}[./-][0-9]{1,2})"
+    r"([T ][0-9:., ]+([AaPp][Mm]|Z|UTC|[+-][0-9:]+)?)?\s*$"
+)
+"""A date, its year last or first, and a time of day."""
 _NAME: Final = r"^\s*\p{Lu}[\p{Ll}'-]+([ -]\p{Lu}\.?[\p{Ll}'-]*)?[ ]\p{Lu}[\p{Ll}'-]+\s*$"
 """Two or three words that begin with a capital, as first and last names do."""
 
@@ -37,10 +42,12 @@ def like_dates(values: pl.Series) -> bool:
 
     >>> like_dates(pl.Series(["02/13/1950", "11/30/1961"])), like_dates(pl.Series(["1/2", "3"]))
     (True, False)
+    >>> like_dates(pl.Series(["0000-00-00", "2020-01-31"])), like_dates(pl.Series(["2020-01-31T10:00Z"]))
+    (True, True)
     """
     if values.dtype != pl.String:
         return False
-    like = values.str.contains(r"^\s*[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})\s*$").mean()
+    like = values.str.contains(_DATE).mean()
     return isinstance(like, float) and like >= _LIKE_DATES
 
 

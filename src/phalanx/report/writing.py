@@ -8,9 +8,13 @@ import os
 from pathlib import Path
 from typing import Final
 
-PAGE: Final = "<!doctype"
-PICTURE: Final = "<svg"
-"""How what is written begins, and what it may replace."""
+PAGE: Final = (
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta http-equiv="Content-Security-Policy"'
+)
+PICTURE: Final = '<svg xmlns="http://www.w3.org/2000/svg" class="multiples"'
+CURVES: Final = '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says"'
+"""How what is written begins, and what it may replace: no page or drawing of another program."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -34,7 +38,7 @@ def write(path: Path, text: str, *, private: bool = False) -> None:
     """Write it, ``private``: for its owner alone, whatever the umask; OSError where it cannot be, or
     cannot stand there.
     """
-    check_place(path, text.split(maxsplit=1)[0])
+    check_place(path, next(begins for begins in (PAGE, PICTURE, CURVES) if text.startswith(begins)))
     beside = path.with_name(f".{path.name}.part")
     beside.unlink(missing_ok=True)  # of one that was killed, or a link to elsewhere
     try:

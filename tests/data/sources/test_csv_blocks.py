@@ -290,7 +290,7 @@ def test_what_may_not_be_read_is_said_of_the_file(tmp_path):
         ("a,b\nx,y,", "line 2 of .* has 3 field"),
         ("a,b\nu,v\nx,y,\n", "line 3 of .* has 3 field"),
         ('a,b\nu,v\nx,"",\n\n', "line 3 of .* has 3 field"),
-        ("a,b\n\nu,v\nx,,\n", "line 2 of .* has 0 field"),  # one too few, and one too many
+        ("a,b\n\nu,v\nx,,\n", "line 2 of .* is empty; delete it"),  # one too few, and one too many
         ("a\n1\n\n1,5\n", "line 4 of .* has 2 field"),
     ],
 )

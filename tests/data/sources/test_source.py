@@ -143,7 +143,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         ),
         (b"a,b\n1,2\nSECRET\n", r"line 3 of 't\.csv' has 1 field\(s\)"),
         (b'a,b\n"1\n1",2\nSECRET\n', r"line 4 of 't\.csv' has 1 field\(s\)"),
-        (b"a,b\n1,2\n\n3,4\n", r"line 3 of 't\.csv' has 0 field\(s\)"),
+        (b"a,b\n1,2\n\n3,4\n", r"line 3 of 't\.csv' is empty; delete it"),
         (b'a,b\n"SECRET,2\n3,4\n', r"line 2|quotes"),
         (b'a,b\nSEC"RET,2\n3"4,5\n', "quotes"),
         (b"a,a\n1,2\n", "names 'a' twice"),

@@ -152,6 +152,36 @@ def test_a_level_that_there_is_not_is_refused(declared: Any, hierarchy: Hierarch
 
 
 @pytest.mark.parametrize(
+    ("numbers", "widths", "fits"),
+    [
+        ([2**63 - 1], (10,), False),
+        ([-(2**63), 3], (10,), False),
+        ([2**63 - 21, -(2**63) + 10], (10,), True),
+        ([2**63 - 21, 5], (10, 1000), False),
+        ([1e19], (10,), False),
+        ([1e308, -1e308], (0.5,), True),
+        ([-7, 5], (10,), True),
+    ],
+)
+def test_bands_that_no_whole_number_can_say_are_refused(numbers, widths, fits) -> None:
+    """Before anything is drawn, at every level; where they are written, they hold the numbers."""
+    axis: Axis = axis_of("age", None, Bands(widths))
+    kind = pl.Float64 if any(isinstance(x, float) for x in numbers) else pl.Int64
+    table = pl.DataFrame({"age": pl.Series(numbers, dtype=kind)})
+    column = Microdata.encode(table, Schema(quasi=["age"], types={"age": "numeric"})).columns["age"]
+    if not fits:
+        with pytest.raises(SchemaError, match=r"'age' holds numbers beyond 2\^63"):
+            axis.check_fits(column.domain)
+        return
+    axis.check_fits(column.domain)
+    for level in range(1, len(widths) + 1):
+        cells = axis.cells(column.domain, level)
+        of = cells.of_code[column.codes].tolist()
+        low, high = ([each.to_list()[i] for i in of] for each in cells.columns)
+        assert all(x is None or a <= x <= b for x, a, b in zip(numbers, low, high, strict=True))
+
+
+@pytest.mark.parametrize(
     ("schema", "declared", "frame", "says"),
     [
         (Schema(quasi=["x"]), {}, {"x": [1, 2]}, "declare its range"),

@@ -78,7 +78,10 @@ def budget(
         bool,
         typer.Option(
             "--table",
-            help="Show the k of 28 promises, each at its largest beta, or at the one given.",
+            help=(
+                "Show the k of 28 promises (fewer with --epsilon-scheme), each at its largest beta,"
+                " or at the one given."
+            ),
         ),
     ] = False,
     plot: Annotated[

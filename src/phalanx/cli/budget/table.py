@@ -9,16 +9,20 @@ from typing import Any, Final
 from phalanx.accounting import solve
 from phalanx.cli.output import show_json, show_table, show_text
 from phalanx.errors import PlanError
-from phalanx.exact import at_least
+from phalanx.exact import at_least, exact
 
 EPSILONS: Final = ("0.01", "0.1", "0.5", "1", "1.5", "2", "3")
 DELTAS: Final = ("1e-3", "1e-5", "1e-6", "1e-8")
 
 
 def show_table_of_k(beta: str | None, epsilon_scheme: str, *, json: bool) -> None:
-    """The k of 28 promises by both accountings."""
+    """The k of 28 promises by both accountings; of fewer where choosing the scheme takes all of an
+    epsilon.
+    """
+    scheme = exact(epsilon_scheme, "epsilon_scheme")
+    left = [epsilon for epsilon in EPSILONS if exact(epsilon, "epsilon") > scheme] or EPSILONS
     cells = [
-        _cell(epsilon, delta, beta, epsilon_scheme) for epsilon, delta in product(EPSILONS, DELTAS)
+        _cell(epsilon, delta, beta, epsilon_scheme) for epsilon, delta in product(left, DELTAS)
     ]
     if json:
         show_json({"table": cells})

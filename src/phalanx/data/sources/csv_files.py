@@ -347,6 +347,10 @@ def _header(head: str, data: bytes, file: str, separator: Separator) -> list[str
             f"the header of {file!r} goes on over several lines; close its quotes, and write every"
             " name on the first line."
         )
+    if not names:
+        raise SourceError(
+            f"the first line of {file!r} is empty; delete the empty lines above the header."
+        )
     seen: set[str] = set()
     for i, name in enumerate(names, 1):
         if name == "" and names[0].lower().startswith("sep="):
@@ -402,6 +406,8 @@ def _explained(
     if wrong is None:
         return _malformed(Path(file))
     line, fields = wrong
+    if not fields:
+        return SourceError(f"line {before + line} of {file!r} is empty; delete it.")
     return SourceError(
         f"line {before + line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
         f" line (a field with a {SEPARATOR_NAMES[separator]} in it needs quotes)."

@@ -3,13 +3,13 @@
 table holds.
 """
 
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -322,9 +322,17 @@ class Banded(Axis):
     def hierarchy(self) -> Hierarchy | None:
         return self.bands
 
+    @property
+    def _widths(self) -> list[Fraction]:
+        return [_number(width) for width in self.bands.widths]
+
+    @property
+    def _are_whole(self) -> bool:
+        """Whether the ends of all bands are whole numbers, and written as such."""
+        return all(width.denominator == 1 for width in self._widths)
+
     def cells(self, domain: Domain, level: int) -> Cells:
-        exact = [_number(w) for w in self.bands.widths]
-        kind = pl.Int64 if all(w.denominator == 1 for w in exact) else pl.Float64
+        exact, kind = self._widths, pl.Int64 if self._are_whole else pl.Float64
         if level == self.top:
             return Cells(
                 np.zeros(len(domain), dtype=np.int32),
@@ -361,6 +369,15 @@ class Banded(Axis):
             raise SchemaError(
                 f"column {self.name!r} is {domain.type} and its hierarchy is in bands of numbers;"
                 " declare it numeric, or give it a tree."
+            )
+        ends = domain.values.drop_nulls()[[0, -1]].to_list() if domain.values.count() else []
+        if self._are_whole and any(
+            not -(2**63) <= Fraction(str(end)) // width * width < 2**63 - width
+            for end, width in product(ends, self._widths)
+        ):
+            raise SchemaError(
+                f"column {self.name!r} holds numbers beyond 2^63, of which no bands of whole numbers can"
+                " be written; make them missing."
             )
 
 
@@ -421,7 +438,7 @@ def _grid(name: str, declared: Mapping[str, Any]) -> Grid:
         raise PlanError(
             f"[method.scheme] {name} has low = {low} and high = {high}; low must be less."
         )
-    if steps[0] <= 0 or any(b <= a or b % a for a, b in itertools.pairwise(steps)):
+    if steps[0] <= 0 or any(b <= a or b % a for a, b in pairwise(steps)):
         raise PlanError(
             f"[method.scheme] {name} has widths {list(widths)}; each must be a multiple of the one"
             " before, the first above 0."
