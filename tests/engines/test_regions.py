@@ -37,6 +37,28 @@ def test_regions_are_boxes_of_about_as_many_rows():
     assert (parts == root.parts_of(places, Randomness.seeded(2).stream("other"))).all()
 
 
+def test_a_long_tail_is_not_cut_off_before_others_are_cut():
+    """Half of the rows would lie as far from each other after such a cut as all did before."""
+    rng = np.random.default_rng(1)
+    tail = rng.lognormal(0, 1.5, 20_000)
+    places = np.stack([tail / tail.max(), *rng.random((2, 20_000))], axis=1)
+    root = regions(places, 20_000, 5_000)
+    assert root.end == 4
+    assert {root.attribute, root.below.attribute, root.above.attribute} == {1, 2}
+
+
+@given(st.lists(st.integers(0, 40), min_size=2, max_size=60), st.integers(0, 2**32))
+def test_a_width_is_that_of_rows_drawn_at_random(numbers, seed):
+    """The mean over all draws, where there are many values, and else how far all rows reach."""
+    values, counts = np.unique(np.array(numbers) / 64, return_counts=True)
+    width = engine._width(values, counts)
+    if len(values) < 16:
+        assert width == pytest.approx(values[-1] - values[0])
+        return
+    drawn = np.random.default_rng(seed).choice(np.array(numbers) / 64, (4_000, 8))
+    assert width == pytest.approx(np.ptp(drawn, axis=1).mean(), abs=0.02)
+
+
 def test_equal_rows_are_never_cut_but_dealt_out():
     """Where no quasi-identifier divides so many rows, chance does."""
     places = np.repeat([[0.0, 0.0], [1.0, 0.0]], [9_000, 1_000], axis=0)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 Holds = Callable[[list[int], int, list[int]], bool]
+MANY = 16
 Broken = Literal["", "free", "own size", "three eighths", "forgets", "unsure"]
 
 
@@ -60,13 +61,23 @@ def groups_of(
     lots: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """The groups of the ``present`` rows, as sorted lists of row numbers; rows that are equal on
-    all attributes fall in the order of their numbers. ``odd``: parts may differ by a row; ``lots``:
-    by which rows are dealt out, where they are.
+    all attributes fall in the order in which they are present. ``odd``: parts may differ by a row;
+    ``lots``: by which rows are dealt out, where they are.
     """
     attributes, given = range(len(rows[0])), unit
+    as_wide = [1.0 for _ in attributes]
 
     def width(part: list[int], q: int) -> float:
         return max(rows[i][q] for i in part) - min(rows[i][q] for i in part)
+
+    def weights(node: list[int], unit: int) -> list[float]:
+        """How wide groups of ``unit`` rows in turn are, over how wide the node is, by attribute."""
+        drawn, found = node[:4096], list(as_wide)
+        groups = [drawn[i : i + unit] for i in range(0, len(drawn) - unit + 1, unit)]
+        for q in attributes:
+            if len({rows[i][q] for i in present}) >= MANY and width(node, q) > 0:
+                found[q] = sum(width(group, q) for group in groups) / (len(groups) * width(node, q))
+        return found
 
     def share(block: list[int], by: list[int], parts: int, turn: int, lead: int) -> list[list[int]]:
         ordered = sorted(block, key=lambda i: [rows[i][q] for q in by])
@@ -76,7 +87,8 @@ def groups_of(
             ends = [0, 3 * n // 8, n]
         if broken == "free" and parts == 2 and n % 2 and turn % 2:
             ends[1] += 1
-        return [ordered[a:b] for a, b in pairwise(ends)]
+        pieces = [set(ordered[a:b]) for a, b in pairwise(ends)]
+        return [[i for i in block if i in piece] for piece in pieces]
 
     def ways(size: int, blocks: list[list[int]], unit: int) -> int:
         each = len(blocks[0])
@@ -91,27 +103,30 @@ def groups_of(
         return 2 if odd and len(blocks) == 1 else 0
 
     def cuts(
-        node: list[int], blocks: list[list[int]], parts: int, lead: int = 0
+        node: list[int],
+        blocks: list[list[int]],
+        parts: int,
+        lead: int = 0,
+        weight: Sequence[float] = as_wide,
     ) -> list[list[list[list[int]]]]:
         """All cuts, the one that narrows most first; a cut is a list of parts, a part a list of
-        blocks. ``lead``: how many rows the first of two parts has, 0 for half of them.
+        blocks. ``lead``: how many rows the first of two parts has, 0 for half of them; ``weight``:
+        how much the width on each attribute counts.
         """
-        found = []
+        found, counts = [], [width(node, q) * weight[q] for q in attributes]
         for q in attributes:
-            if width(node, q) > 0 or not any(width(node, other) > 0 for other in attributes):
-                by = [
-                    q,
-                    *sorted(
-                        (other for other in attributes if other != q),
-                        key=lambda other: -width(node, other),
-                    ),
-                ]
+            if counts[q] > 0 or not any(counts):
+                others = (other for other in attributes if other != q)
+                by = [q, *sorted(others, key=lambda other: -counts[other])]
                 divided = [share(block, by, parts, turn, lead) for turn, block in enumerate(blocks)]
                 cut = [[pieces[x] for pieces in divided] for x in range(parts)]
                 if all(piece for part in cut for piece in part):
                     found.append(
                         (
-                            sum(width(flat(part), other) for part in cut for other in attributes),
+                            sum(
+                                sum(width(flat(part), other) for part in cut) * weight[other]
+                                for other in attributes
+                            ),
                             q,
                             cut,
                         )
@@ -122,13 +137,17 @@ def groups_of(
         """The cuts of a node of one block after which the part of ``lead`` rows is the wider one, or
         first where both are as wide, or no row is left over.
         """
-        possible = cuts(node, [node], 2, lead)
+        unit = unit if len(node) >= 2 * unit else least
+        weight = weights(node, unit)
+        possible = cuts(node, [node], 2, lead, weight)
         first, last = (
-            sum(width(flat(part), q) for q in attributes)
+            sum(width(flat(part), q) * weight[q] for q in attributes)
             for part in (possible[0] if possible else [[node], [node]])
         )
-        uneven = len(node) % (unit if len(node) >= 2 * unit else least) > 0
-        return cuts(node, [node], 2, len(node) - lead) if uneven and first < last else possible
+        if len(node) % unit == 0 or first >= last:
+            return possible
+        node = [i for part in possible[0] for i in flat(part)]  # as the first cut left them
+        return cuts(node, [node], 2, len(node) - lead, weight)
 
     def deal(node: list[int], lots: Sequence[int]) -> tuple[list[list[int]], int]:
         by_lot, n, smallest = sorted(node, key=lambda i: lots[i]), len(node), least

@@ -255,6 +255,34 @@ def test_where_unequal_parts_cannot_fail_the_chance_is_the_share(values: str, l:
     assert all(chance == share for chance, share, _, _ in found)
 
 
+@pytest.mark.parametrize(
+    ("values", "d"), [("0012345", 3), pytest.param("00123456", 2, marks=pytest.mark.slow)]
+)
+def test_weights_of_widths_say_nothing_where_the_order_does_not(
+    monkeypatch: pytest.MonkeyPatch, values: str, d: int
+) -> None:
+    """How much a width counts follows from the order of the rows, and decides cuts. In an order that
+    knows nothing the chance is the share; in the order of the values it is not.
+    """
+    rows, l, everybody = places(len(values), d, 0), Fraction(3, 2), list(range(len(values)))
+    known, worlds = np.random.default_rng(0).permutation(len(rows)).tolist(), []
+
+    def differs(order: Callable[[World], list[int]]) -> bool:
+        def publish(world: World) -> list[list[int]]:
+            holds = keeps_frequency(list(world), l)
+            return naive.groups_of(rows, order(world), 2, 2, holds, odd=False)
+
+        worlds.append([publish(world) for world in arrangements(values)])
+        found = chances(arrangements(values), publish)
+        return any(chance != share for chance, share, _, _ in found)
+
+    assert not differs(lambda _: known)
+    monkeypatch.setattr(naive, "MANY", 2)
+    assert not differs(lambda _: known)
+    assert worlds[0] != worlds[1], "no weight ever decided"
+    assert differs(lambda world: sorted(everybody, key=lambda i: world[i]))
+
+
 def test_where_smaller_steps_make_a_cut_sure_the_chance_is_the_share() -> None:
     """Nineteen rows, three of whom hold a value that a third may: eight rows may not hold all
     three, as the first step would need, and nine may; within the parts cuts fail.

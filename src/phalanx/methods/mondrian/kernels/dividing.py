@@ -18,6 +18,10 @@ LOOKED_AT: Final = 2**16
 """In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut;
 in larger ones the widest is.
 """
+MANY: Final = 16
+"""From so many places on, the rows that stand furthest out are no kind of rows by themselves."""
+_DRAWN: Final = 4096
+"""Of at most so many rows it is seen how wide random groups are."""
 
 _FEW: Final = 10
 """So few keys are sorted."""
@@ -61,6 +65,8 @@ class Room(NamedTuple):
     """Shape (d,): how wide the node is."""
     spreads: Floats
     """The same of its parts."""
+    weight: Floats
+    """Shape (d,): how much a width counts."""
     part_of: Codes
     best: Codes
     keys: Codes
@@ -202,11 +208,48 @@ def bring_together(
 
 
 @_kernel
+def weigh(places: Places, start: int, end: int, unit: int, room: Room) -> None:
+    """Set ``room.weight``: on an attribute of many places how wide a group of ``unit`` rows is that
+    are drawn at random from a node, over how wide the node is; 1 on others. A ``unit`` of 0: 1 on
+    all.
+
+    A few rows that stand far out make a node wide, and none of its groups but their own: each cut
+    at the middle would leave them as far from one half, and cost the other half a cut by another
+    attribute. Rows with one of few places, however, are parted once and for all.
+    """
+    d, size, weight = len(places.starts), min(end - start, _DRAWN), room.weight
+    for q in range(d):
+        first, weight[q] = places.starts[q], 1.0
+        behind = places.starts[q + 1] if q + 1 < d else len(places.values)
+        if unit == 0 or behind - first < MANY:
+            continue
+        column, total = places.codes[q, start:end], 0.0
+        for i in range(0, size - unit + 1, unit):
+            low, high = column[i], column[i]
+            for j in range(i + 1, i + unit):
+                low, high = min(low, column[j]), max(high, column[j])
+            total += places.values[first + high] - places.values[first + low]
+        low, high = column[0], column[0]
+        for j in range(len(column)):
+            low, high = min(low, column[j]), max(high, column[j])
+        if high > low:
+            wide = places.values[first + high] - places.values[first + low]
+            weight[q] = total / (size // unit * wide)
+
+
+@_kernel
 def extent(
-    places: Places, start: int, end: int, parts: int, part_of: Codes, spread: Floats
+    places: Places,
+    start: int,
+    end: int,
+    parts: int,
+    part_of: Codes,
+    spread: Floats,
+    weight: Floats,
 ) -> float:
     """The sum of the widths of the ``parts`` of a node on all attributes, ``part_of`` being that of
-    each row; ``spread`` (d,) is set to the sum of those on each.
+    each row, and each width times the ``weight`` (d,) of its attribute; ``spread`` (d,) is set to
+    the sum of those on each.
     """
     total = 0.0
     for q in range(len(places.starts)):
@@ -220,6 +263,7 @@ def extent(
                 low, high = min(low, least), max(high, most)
             if high >= 0:
                 spread[q] += places.values[first + high] - places.values[first + low]
+        spread[q] *= weight[q]
         total += spread[q]
     return total
 
@@ -245,21 +289,22 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 @_kernel
 def divide_best(places: Places, order: Ints, start: int, end: int, plan: Plan, room: Room) -> None:
     """Divide a node as ``plan`` says by the best attribute: of a small one first by that whose parts
-    are narrowest together, of a large one by the widest.
+    are narrowest together, of a large one by the widest; widths count as much as ``room.weight``
+    says.
 
     No sensitive value is looked at.
     """
     codes, by, spread, part_of = places.codes, room.by, room.spread, room.part_of
     size, narrowest = end - start, np.inf
     part_of[:size] = 0
-    extent(places, start, end, np.int64(1), part_of, spread)
+    extent(places, start, end, np.int64(1), part_of, spread, room.weight)
     if size <= LOOKED_AT:
         for q in range(len(spread)):
             if spread[q] <= 0:
                 continue
             from_widest(spread, q, by)
             divide(codes, start, end, plan, by, room)
-            total = extent(places, start, end, plan.parts, part_of, room.spreads)
+            total = extent(places, start, end, plan.parts, part_of, room.spreads, room.weight)
             if total < narrowest:
                 narrowest = total
                 for i in range(size):
@@ -281,16 +326,18 @@ def divide_unevenly(
 
     Where the node is so many times ``unit`` rows, and some are left over, they are left over in the
     narrower part: the other one is cut into groups of that size, and they stand in larger ones in
-    the end, which cost least where rows stand near each other.
+    the end, which cost least where rows stand near each other. Groups will be of about ``unit``
+    rows, by which widths are weighed.
     """
+    weigh(places, start, end, unit, room)
     divide_best(places, order, start, end, plan, room)
     middle, size = start + plan.lead, end - start
     if size % unit == 0:
         return plan
     room.part_of[:size] = 0
     one, part_of, spread = np.int64(1), room.part_of, room.spreads
-    first = extent(places, start, middle, one, part_of, spread)
-    if first >= extent(places, middle, end, one, part_of, spread):
+    first = extent(places, start, middle, one, part_of, spread, room.weight)
+    if first >= extent(places, middle, end, one, part_of, spread, room.weight):
         return plan
     turned = Plan(plan.blocks, plan.parts, size - plan.lead)
     divide_best(places, order, start, end, turned, room)
@@ -311,6 +358,7 @@ def room_of(longest: int, d: int) -> Room:
         np.empty(d, np.int64),
         np.empty(d, np.float64),
         np.empty(d, np.float64),
+        np.ones(d, np.float64),
         np.empty(longest, np.int32),
         np.empty(min(longest, LOOKED_AT), np.int32),
         np.empty(longest, np.int32),
