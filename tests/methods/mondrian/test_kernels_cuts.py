@@ -17,6 +17,7 @@ from phalanx.data.column import Column
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.kernels.rule import of_size
+from phalanx.methods.mondrian import method as method_module
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels import cutting, narrow_cuts
 from phalanx.methods.mondrian.kernels.cutting import STRICT
@@ -157,6 +158,56 @@ def test_a_value_far_away_leaves_the_others_apart(cut_at: str) -> None:
     for a in range(2):
         codes = [[rows[i][a] for i in group if rows[i][a] < 100] for group in groups]
         assert np.mean([max(of_group) - min(of_group) for of_group in codes]) < 20
+
+
+@pytest.mark.parametrize("how", ["strict", "relaxed"])
+@given(
+    st.integers(30, 120),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from([20, 70, 600]),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=60, deadline=None)
+def test_large_nodes_are_cut_where_few_of_their_rows_are_widest(
+    how: str, n: int, k: int, d: int, codes: int, seed: int
+) -> None:
+    """The twin's groups, of rows of which some stand far out, on attributes of few codes and of
+    more than there is room to count.
+    """
+    rng = np.random.default_rng(seed)
+    values = [sorted({*(rng.random(codes) ** 9 * 10**6).astype(int).tolist()}) for _ in range(d)]
+    values[0] = values[0][:9]
+    rows = [tuple(int(rng.integers(0, len(v))) for v in values) for _ in range(n)]
+    expected = naive.groups_of(
+        rows,
+        places_of(rows, values),
+        [0] * n,
+        naive.at_least(k),
+        relaxed=how == "relaxed",
+        least=k,
+        compared=2,
+    )
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(method_module, "LOOKED_AT", 2)
+        assert sets(cut(Mondrian(k=k, cuts=how), rows, values, None)) == sets(expected)
+
+
+def test_a_long_tail_takes_no_cuts_that_others_need() -> None:
+    """Beside an attribute of which few rows stand far out, groups are less than two thirds as wide on
+    the other one as where the widest is cut at its median.
+    """
+    rng = np.random.default_rng(1)
+    tail = np.unique((rng.lognormal(0, 2, 9_000) * 1000).astype(int)).tolist()
+    values = [list(range(1000)), tail]
+    codes = np.stack([rng.integers(0, len(v), 9_000) for v in values], axis=1)
+    rows = [tuple(row) for row in codes.tolist()]
+
+    def wide(cut_at: Any) -> float:
+        groups = cut(Mondrian(k=5, cut_at=cut_at), rows, values, None)
+        return sum(float(np.ptp(codes[group, 0])) * len(group) for group in groups)
+
+    assert wide("least-width") < 2 / 3 * wide("median")
 
 
 def with_many_attributes(n: int, d: int, seed: int) -> tuple[list[tuple[int, ...]], Any]:

@@ -5,7 +5,8 @@ Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", 
 (strict and relaxed cuts).
 
 How we differ from the paper: where the least width is asked for, all cuts of a small node are
-compared, and each attribute's best one is tried (``narrow_cuts.py``), before those at medians.
+compared, and each attribute's best one is tried (``narrow_cuts.py``), before those at medians; of a
+large one the attribute is cut on which a few of its rows are widest, not all.
 Where cutting after the median value is not allowed, cutting before it is tried too, which matters
 on skewed attributes (the median is then often the maximum, and nothing would be left on the right);
 an attribute on which all rows of a node agree is never cut, as that narrows nothing. Relaxed cuts
@@ -36,7 +37,7 @@ from phalanx.methods.mondrian.kernels.cutting import (
     next_node,
     nodes_of,
 )
-from phalanx.methods.mondrian.kernels.narrow_cuts import compare, next_narrow, room
+from phalanx.methods.mondrian.kernels.narrow_cuts import compare, narrow_widths, next_narrow, room
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -144,6 +145,8 @@ def cut(
         narrow = stop - start <= most
         if narrow:
             compare(table, nodes, start, stop, rule.k, at)
+        elif compared > 0:
+            narrow_widths(table, nodes, start, stop)
         while True:
             tried = next_narrow(at) if narrow else next_median(table, nodes, start, stop)
             if tried.attribute < 0 and narrow and is_about(rule):

@@ -22,6 +22,10 @@ from phalanx.methods.mondrian.kernels.cutting import Cut, Nodes, Table, sort
 LOOKED_AT: Final = 256
 """All cuts of a node that has room for so many groups are compared. Larger ones are cut at medians,
 so that the time does not grow with the square of the rows where cuts are uneven."""
+MANY: Final = 16
+"""From so many codes on, how wide a node is on an attribute is seen of a few of its rows."""
+_STEPS: Final = 256
+"""Into so many places, at most, codes are counted for that."""
 _SIDE_BY_SIDE: Final = 6
 """From so many attributes on, all of a row are looked at before those of the next one."""
 _LAID_OUT: Final = 1 << 20
@@ -194,6 +198,38 @@ def compare(table: Table, nodes: Nodes, start: int, stop: int, least: int, at: R
             at.last[a] -= 1
             for i in range(best):
                 at.dealt[a] += column[order[i]] == code
+
+
+@_kernel
+def narrow_widths(table: Table, nodes: Nodes, start: int, stop: int) -> None:
+    """Set the width of the node ``start .. stop-1`` of a ``table``, which is too large for all cuts to be
+    compared, to that of eight of its rows, drawn at random, on each attribute of many codes;
+    ``nodes`` has its ends.
+
+    A few rows that stand far out make a node wide, and none of its groups but their own: each cut
+    at the median would leave them as far from one half, and cost the other half a cut by another
+    attribute. Rows with one of few codes, however, are parted once and for all.
+    """
+    for a in range(len(table.offsets) - 1):
+        low, span = nodes.low[a], np.int64(nodes.high[a]) - nodes.low[a]
+        if span == 0 or table.offsets[a + 1] - table.offsets[a] < MANY:
+            continue
+        shift = 0
+        while (span >> shift) >= min(_STEPS, len(nodes.histogram)):
+            shift += 1
+        steps = (span >> shift) + 1
+        nodes.histogram[:steps] = 0
+        for v in table.codes[a, start:stop]:
+            nodes.histogram[(np.int64(v) - low) >> shift] += 1
+        width, below, place = 0.0, np.int64(0), table.positions[table.offsets[a] + low :]
+        for b in range(1, steps):
+            below += nodes.histogram[b - 1]
+            share = below / (stop - start)
+            four, rest = share * share * share * share, 1 - share
+            rest = rest * rest * rest * rest
+            between = place[b << shift] - place[(b - 1) << shift]
+            width += between * (1 - four * four - rest * rest)
+        nodes.width[a] = width
 
 
 @_kernel
