@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 Holds = Callable[[list[int], int, list[int]], bool]
-MANY = 16
+MANY, DRAWN = 16, 8
 Broken = Literal["", "free", "own size", "three eighths", "forgets", "unsure"]
 
 
@@ -70,10 +70,10 @@ def groups_of(
     def width(part: list[int], q: int) -> float:
         return max(rows[i][q] for i in part) - min(rows[i][q] for i in part)
 
-    def weights(node: list[int], unit: int) -> list[float]:
-        """How wide groups of ``unit`` rows in turn are, over how wide the node is, by attribute."""
-        drawn, found = node[:4096], list(as_wide)
-        groups = [drawn[i : i + unit] for i in range(0, len(drawn) - unit + 1, unit)]
+    def weights(node: list[int]) -> list[float]:
+        """How wide a few rows in turn are, over how wide the node is, by attribute."""
+        drawn, found, few = node[:4096], list(as_wide), min(len(node), DRAWN)
+        groups = [drawn[i : i + few] for i in range(0, len(drawn) - few + 1, few)]
         for q in attributes:
             if len({rows[i][q] for i in present}) >= MANY and width(node, q) > 0:
                 found[q] = sum(width(group, q) for group in groups) / (len(groups) * width(node, q))
@@ -138,7 +138,7 @@ def groups_of(
         first where both are as wide, or no row is left over.
         """
         unit = unit if len(node) >= 2 * unit else least
-        weight = weights(node, unit)
+        weight = weights(node)
         possible = cuts(node, [node], 2, lead, weight)
         first, last = (
             sum(width(flat(part), q) * weight[q] for q in attributes)

@@ -60,7 +60,6 @@ from phalanx.methods.mondrian.kernels.dividing import (
     divide_unevenly,
     part_of_node,
     room_of,
-    weigh,
 )
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
@@ -361,7 +360,7 @@ def cut_evenly(
     start, end, blocks, d = node[0], node[1], node[2], len(places.starts)
     size = end - start
     parts = ways(size, blocks, sizes)
-    weigh(places, start, end, np.int64(0), room)
+    room.weight[:] = 1.0
     while parts > 0 and size // parts >= sizes.least:
         plan = Plan(blocks, parts, size // parts)
         divide_best(places, order, start, end, plan, room)

@@ -20,8 +20,10 @@ in larger ones the widest is.
 """
 MANY: Final = 16
 """From so many places on, the rows that stand furthest out are no kind of rows by themselves."""
-_DRAWN: Final = 4096
-"""Of at most so many rows it is seen how wide random groups are."""
+_DRAWN: Final = 8
+"""Of so many of them, drawn at random, it is seen how wide they are ..."""
+_LOOKED_AT: Final = 4096
+"""... among at most so many."""
 
 _FEW: Final = 10
 """So few keys are sorted."""
@@ -208,25 +210,25 @@ def bring_together(
 
 
 @_kernel
-def weigh(places: Places, start: int, end: int, unit: int, room: Room) -> None:
-    """Set ``room.weight``: on an attribute of many places how wide a group of ``unit`` rows is that
-    are drawn at random from a node, over how wide the node is; 1 on others. A ``unit`` of 0: 1 on
-    all.
+def weigh(places: Places, start: int, end: int, room: Room) -> None:
+    """Set ``room.weight``: on an attribute of many places how wide a few rows of a node are, drawn
+    at random, over how wide the node is; 1 on others.
 
     A few rows that stand far out make a node wide, and none of its groups but their own: each cut
     at the middle would leave them as far from one half, and cost the other half a cut by another
     attribute. Rows with one of few places, however, are parted once and for all.
     """
-    d, size, weight = len(places.starts), min(end - start, _DRAWN), room.weight
+    d, size, weight = len(places.starts), min(end - start, _LOOKED_AT), room.weight
+    few = min(size, _DRAWN)
     for q in range(d):
         first, weight[q] = places.starts[q], 1.0
         behind = places.starts[q + 1] if q + 1 < d else len(places.values)
-        if unit == 0 or behind - first < MANY:
+        if behind - first < MANY:
             continue
         column, total = places.codes[q, start:end], 0.0
-        for i in range(0, size - unit + 1, unit):
+        for i in range(0, size - few + 1, few):
             low, high = column[i], column[i]
-            for j in range(i + 1, i + unit):
+            for j in range(i + 1, i + few):
                 low, high = min(low, column[j]), max(high, column[j])
             total += places.values[first + high] - places.values[first + low]
         low, high = column[0], column[0]
@@ -234,7 +236,7 @@ def weigh(places: Places, start: int, end: int, unit: int, room: Room) -> None:
             low, high = min(low, column[j]), max(high, column[j])
         if high > low:
             wide = places.values[first + high] - places.values[first + low]
-            weight[q] = total / (size // unit * wide)
+            weight[q] = total / (size // few * wide)
 
 
 @_kernel
@@ -326,10 +328,9 @@ def divide_unevenly(
 
     Where the node is so many times ``unit`` rows, and some are left over, they are left over in the
     narrower part: the other one is cut into groups of that size, and they stand in larger ones in
-    the end, which cost least where rows stand near each other. Groups will be of about ``unit``
-    rows, by which widths are weighed.
+    the end, which cost least where rows stand near each other.
     """
-    weigh(places, start, end, unit, room)
+    weigh(places, start, end, room)
     divide_best(places, order, start, end, plan, room)
     middle, size = start + plan.lead, end - start
     if size % unit == 0:
