@@ -364,8 +364,8 @@ class Region:
 
 def regions(sample: Floats, rows: int, most: int) -> Region:
     """Regions of about ``most`` rows or fewer, as Mondrian begins: the widest attribute is cut near
-    its median, at no place that parts equal values. An attribute of many places is as wide as a few
-    rows are that are drawn at random, since cuts do not bring a long tail nearer to the rest.
+    its median, at no place that parts equal values. An attribute of a long tail is as wide as a few
+    rows are that are drawn at random, since cuts do not bring the tail nearer to the rest.
 
     Parameters
     ----------
@@ -402,11 +402,13 @@ def _cut(sample: Floats, weight: float, most: int, first: int) -> Region:
 
 def _width(values: Floats, counts: Ints) -> float:
     """How far apart rows are that stand at different ``values``, so many at each: all of them or,
-    where there are many values, a few drawn at random, on average.
+    where there are many values and a few rows, drawn at random, are less than half as far apart on
+    average, these.
     """
-    below = np.cumsum(counts)[:-1] / counts.sum()
-    between = 1.0 if len(values) < _MANY else 1 - below**_DRAWN - (1 - below) ** _DRAWN
-    return float((np.diff(values) * between).sum())
+    below, reach = np.cumsum(counts)[:-1] / counts.sum(), float(values[-1] - values[0])
+    between = 1 - below**_DRAWN - (1 - below) ** _DRAWN
+    drawn = float((np.diff(values) * between).sum())
+    return drawn if len(values) >= _MANY and 2 * drawn < reach else reach
 
 
 def _median(values: Floats, counts: Ints) -> tuple[float, float]:
