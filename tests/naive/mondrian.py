@@ -8,6 +8,7 @@ list of sensitive values whether they may stand together as a group.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -104,14 +105,15 @@ def groups_of(
             return float(place[high] - place[low])
         domain = max(64, *(len(line) + 1 for line in places))
         step = 1
-        while (high - low) // step >= min(256, domain, 2 * len(rows) + 64):
+        while (high - low) // step >= min(domain, 2 * len(codes) + 64):
             step *= 2
-        width = 0.0
-        for code in range(low + step, high + 1, step):
-            share = sum(v < code for v in codes) / len(codes)
+        width, edges = 0.0, [*range(low, high + 1, step), high]
+        for before, code in pairwise(edges):
+            edge = code if code != high or step == 1 else edges[-2]
+            share = sum(v < edge for v in codes) / len(codes)
             lower, upper = share * share * share * share, 1 - share
             upper = upper * upper * upper * upper
-            width += (place[code] - place[code - step]) * (1 - lower * lower - upper * upper)
+            width += (place[code] - place[before]) * (1 - lower * lower - upper * upper)
         return width
 
     def split(node: list[int]) -> list[list[int]]:

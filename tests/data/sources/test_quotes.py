@@ -12,7 +12,7 @@ from phalanx.data.sources import csv_blocks, quotes
 from phalanx.data.sources.csv_blocks import text_blocks
 from phalanx.data.sources.csv_files import read_csv
 from phalanx.data.sources.dialects import Dialect
-from phalanx.data.sources.quotes import lines_ended, stray_quote
+from phalanx.data.sources.quotes import lines_ended, stray_quote, unlike_row
 from phalanx.errors import SourceError
 
 ROWS = [f'"{100 + i:05d}","{20 + i}","flu"' for i in range(6)]
@@ -92,6 +92,66 @@ def test_quotes_are_stray_where_a_strict_reader_says_so(parts, at_once):
         return
     rows = list(csv.reader(io.StringIO(data, newline=""), strict=True))
     assert len(rows) == ended[0] + (not data.endswith("\n") and bool(data))
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(['"a"', '""', "a", "", '"x,y"', '"1\n2"', '"q""q"', "ü"]), max_size=4
+        ),
+        min_size=1,
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+    st.integers(1, 4),
+    st.integers(1, 9),
+)
+@settings(max_examples=500, deadline=None)
+def test_a_row_of_another_width_is_told_with_its_line(rows, end, last, width, at_once):
+    """A twin of the rows as they were written; blocks of any length say the same."""
+    data = end.join(",".join(row) for row in rows) + (end if last else "")
+    expected, line = None, 1
+    for i, row in enumerate(rows):
+        text = ",".join(row)
+        fields = len(row) if text else 0
+        is_row = text or last or i < len(rows) - 1
+        if expected is None and is_row and (fields or 1) != width:
+            expected = line, fields
+        line += text.count("\n") + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quotes, "_AT_ONCE", at_once)
+        assert unlike_row(data.encode(), ",", width) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("city\nBonn\n,", "line 3 of 't.csv' has 2 field"),
+        ('h\n"",\n', "line 2 of 't.csv' has 2 field"),
+        ("a,b\n1,2\n3,4,\n", "line 3 of 't.csv' has 3 field"),
+        ('a,b\n"x\ry",1\n7\n', "line 3 of 't.csv' has 1 field"),
+    ],
+)
+def test_a_field_too_many_or_too_few_is_told(tmp_path, text, told):
+    """Also in the last row, and of one column; a carriage return within quotes is no line."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(SourceError, match=told):
+        read_csv(path)
+
+
+def test_a_carriage_return_alone_ends_no_row(tmp_path, monkeypatch):
+    """The first of two before a line feed is of its value in every row, whole and some lines at a
+    time.
+    """
+    monkeypatch.setattr(csv_blocks, "_AT_ONCE", 3)
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n"x",1\n7\r,\n3,\n')
+    assert read_csv(path)["b"].to_list() == [1, None, None]
+    path.write_bytes(b"a,b\n1,2\r\r\n3,4\r\r\n5,6\r\r\n\r\n")
+    assert read_csv(path)["b"].to_list() == ["2\r", "4\r", "6\r"]
+    blocks = list(text_blocks(path, Dialect()))
+    assert [value for block in blocks for value in block["b"].to_list()] == ["2\r", "4\r", "6\r"]
 
 
 def well_quoted(data: str) -> bool:

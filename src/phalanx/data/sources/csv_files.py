@@ -25,7 +25,7 @@ from phalanx.data.sources.dialects import (
     encoding_of,
     separator_of,
 )
-from phalanx.data.sources.quotes import lines_ended, stray_quote
+from phalanx.data.sources.quotes import lines_ended, stray_quote, unlike_row
 from phalanx.data.sources.reading import MAX_VALUE, check_size, refusing, unreadable
 from phalanx.errors import SourceError
 
@@ -135,7 +135,7 @@ def parsed(
     cells = data.count(separator.encode()) + data.count(b"\n")
     check_size(path, cells, len(data) + _CELL * cells)
     if len(header) > 1:
-        data = data.rstrip(b"\r\n")
+        data = _without_last_lines(data)
     malformed = _malformed(path)
     try:
         with refusing(malformed):
@@ -147,15 +147,22 @@ def parsed(
             else refused
         ) from None
     rows = lines_ended(data)[0] - data.endswith(b"\n")
+    may_be_short = frame.width > 1 and frame.height and frame[:, -1].null_count()
     if (frame.width, frame.height) != (len(header), rows) or (
-        frame.width > 1
-        and frame.height
-        and (frame[:, -1].null_count() or data.endswith(separator.encode()))
+        (may_be_short or data[-4:].rstrip(b"\r\n").endswith(separator.encode()))
         and _is_short(data, separator, frame)
     ):
         raise _explained(data, path.name, separator, len(header), before)
     frame.columns = header
     return frame, dialect
+
+
+def _without_last_lines(data: bytes) -> bytes:
+    """Without the empty lines behind the last row, and not copied where there are none."""
+    if data[-3:].rstrip(b"\r\n") and data[-3:].count(b"\n") <= 1:
+        return data
+    rows = data.rstrip(b"\r\n")
+    return rows + data[len(rows) : data.find(b"\n", len(rows)) + 1]
 
 
 def _malformed(path: Path) -> SourceError:
@@ -376,25 +383,10 @@ def _is_short(data: bytes, separator: Separator, frame: pl.DataFrame) -> bool:
     of which it leaves an empty one out.
     """
     if b'"' not in data:
-        between, last = separator.encode(), data[data.rfind(b"\n") + 1 :]
-        rows = frame.height + 1
+        between, rows = separator.encode(), frame.height + 1
+        last = data[data.rfind(b"\n", 0, -1) + 1 :]
         return data.count(between) != (frame.width - 1) * rows or last.count(between) >= frame.width
-    return _first_wrong(data, separator, frame.width) is not None
-
-
-def _first_wrong(data: bytes, separator: Separator, width: int) -> tuple[int, int] | None:
-    """Line and number of fields of the first row that has not ``width`` of them."""
-    longest = csv.field_size_limit(len(data) + 1)  # which belongs to the process
-    try:
-        reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator)
-        start = 1
-        for row in reader:
-            if (len(row) or 1) != width:  # of one column, an empty line is a row
-                return start, len(row)
-            start = reader.line_num + 1
-        return None
-    finally:
-        csv.field_size_limit(longest)
+    return unlike_row(data, separator, frame.width) is not None
 
 
 def _explained(
@@ -402,7 +394,7 @@ def _explained(
 ) -> SourceError:
     if error := _not_utf8(data, file, before):
         return error
-    wrong = _first_wrong(data, separator, width)
+    wrong = unlike_row(data, separator, width)
     if wrong is None:
         return _malformed(Path(file))
     line, fields = wrong

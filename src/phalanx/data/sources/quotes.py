@@ -30,6 +30,39 @@ def lines_ended(block: bytes, inside: int = 0) -> tuple[int, int]:
     return ended, inside
 
 
+def unlike_row(data: bytes, separator: str, width: int) -> tuple[int, int] | None:
+    r"""The line, from 1, and the number of fields of the first row that has not ``width`` of them, 0
+    of an empty line, which is a row of one column; None where there is none. No quote is stray.
+
+    >>> unlike_row(b'a,b\n1,"2,\n3"\n4\n', ",", 2)
+    (4, 1)
+    """
+    inside = fields = begin = 0
+    for start in range(0, len(data), _AT_ONCE):
+        of = np.frombuffer(data[start : start + _AT_ONCE], dtype=np.uint8)
+        within = (np.cumsum(of == _QUOTE, dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
+        between = np.cumsum((of == ord(separator)) & (within == 0))
+        ends = np.flatnonzero((of == _LINE) & (within == 0))
+        found = np.diff(between[ends], prepend=-fields)
+        begins = np.append(begin, start + ends + 1)
+        for row in np.flatnonzero((found != width - 1) | ((width > 1) & (found == 0))).tolist():
+            if wrong := _unlike(
+                data, int(begins[row]), start + int(ends[row]), int(found[row]), width
+            ):
+                return wrong
+        fields = int(between[-1]) + (fields if not len(ends) else -int(between[ends[-1]]))
+        inside, begin = int(within[-1]), int(begins[-1])
+    return _unlike(data, begin, len(data), fields, width) if begin < len(data) else None
+
+
+def _unlike(
+    data: bytes, begin: int, end: int, separators: int, width: int
+) -> tuple[int, int] | None:
+    """The line and the number of fields of the row from ``begin`` to ``end``, if not ``width``."""
+    fields = separators + 1 if data[begin:end].strip(b"\r") else 0
+    return None if (fields or 1) == width else (_line(data, begin), fields)
+
+
 def stray_quote(data: bytes, separator: str) -> int | None:
     r"""The line, from 1, in which a quote stands that neither begins nor ends a value, nor is
     doubled; or in which a value begins that no quote ends. None where there is none.

@@ -24,8 +24,6 @@ LOOKED_AT: Final = 256
 so that the time does not grow with the square of the rows where cuts are uneven."""
 MANY: Final = 16
 """From so many codes on, how wide a node is on an attribute is seen of a few of its rows."""
-_STEPS: Final = 256
-"""Into so many places, at most, codes are counted for that."""
 _SIDE_BY_SIDE: Final = 6
 """From so many attributes on, all of a row are looked at before those of the next one."""
 _LAID_OUT: Final = 1 << 20
@@ -214,20 +212,22 @@ def narrow_widths(table: Table, nodes: Nodes, start: int, stop: int) -> None:
         low, span = nodes.low[a], np.int64(nodes.high[a]) - nodes.low[a]
         if span == 0 or table.offsets[a + 1] - table.offsets[a] < MANY:
             continue
-        shift = 0
-        while (span >> shift) >= min(_STEPS, len(nodes.histogram)):
+        shift, afford = 0, min(len(nodes.histogram), 2 * (stop - start) + 64)
+        while (span >> shift) >= afford:
             shift += 1
         steps = (span >> shift) + 1
         nodes.histogram[:steps] = 0
         for v in table.codes[a, start:stop]:
             nodes.histogram[(np.int64(v) - low) >> shift] += 1
         width, below, place = 0.0, np.int64(0), table.positions[table.offsets[a] + low :]
-        for b in range(1, steps):
-            below += nodes.histogram[b - 1]
-            share = below / (stop - start)
+        share = 0.0
+        for b in range(1, steps + 1):
+            if b < steps:  # within the last step most rows are taken to stand at its end
+                below += nodes.histogram[b - 1]
+                share = below / (stop - start)
             four, rest = share * share * share * share, 1 - share
             rest = rest * rest * rest * rest
-            between = place[b << shift] - place[(b - 1) << shift]
+            between = place[min(b << shift, span)] - place[(b - 1) << shift]
             width += between * (1 - four * four - rest * rest)
         nodes.width[a] = width
 
