@@ -43,11 +43,13 @@ def unlike_row(data: bytes, separator: str, width: int) -> tuple[int, int] | Non
         within = (np.cumsum(of == _QUOTE, dtype=np.uint8) + np.uint8(inside)) & np.uint8(1)
         between = np.cumsum((of == ord(separator)) & (within == 0))
         ends = np.flatnonzero((of == _LINE) & (within == 0))
-        found = np.diff(between[ends], prepend=-fields)
+        separators = np.diff(between[ends], prepend=-fields)
         begins = np.append(begin, start + ends + 1)
-        for row in np.flatnonzero((found != width - 1) | ((width > 1) & (found == 0))).tolist():
+        for row in np.flatnonzero(
+            (separators != width - 1) | ((width > 1) & (separators == 0))
+        ).tolist():
             if wrong := _unlike(
-                data, int(begins[row]), start + int(ends[row]), int(found[row]), width
+                data, int(begins[row]), start + int(ends[row]), int(separators[row]), width
             ):
                 return wrong
         fields = int(between[-1]) + (fields if not len(ends) else -int(between[ends[-1]]))
