@@ -45,9 +45,7 @@ def unlike_row(data: bytes, separator: str, width: int) -> tuple[int, int] | Non
         ends = np.flatnonzero((of == _LINE) & (within == 0))
         separators = np.diff(between[ends], prepend=-fields)
         begins = np.append(begin, start + ends + 1)
-        for row in np.flatnonzero(
-            (separators != width - 1) | ((width > 1) & (separators == 0))
-        ).tolist():
+        for row in np.flatnonzero(separators != width - 1).tolist():
             if wrong := _unlike(
                 data, int(begins[row]), start + int(ends[row]), int(separators[row]), width
             ):
