@@ -18,12 +18,11 @@ import numpy as np
 from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cutting import Cut, Nodes, Table, sort
+from phalanx.methods.mondrian.kernels.dividing import MANY
 
 LOOKED_AT: Final = 256
 """All cuts of a node that has room for so many groups are compared. Larger ones are cut at medians,
 so that the time does not grow with the square of the rows where cuts are uneven."""
-MANY: Final = 16
-"""From so many codes on, how wide a node is on an attribute is seen of a few of its rows."""
 _SIDE_BY_SIDE: Final = 6
 """From so many attributes on, all of a row are looked at before those of the next one."""
 _LAID_OUT: Final = 1 << 20
@@ -202,11 +201,7 @@ def compare(table: Table, nodes: Nodes, start: int, stop: int, least: int, at: R
 def narrow_widths(table: Table, nodes: Nodes, start: int, stop: int) -> None:
     """Set the width of the node ``start .. stop-1`` of a ``table``, which is too large for all cuts to be
     compared, to that of eight of its rows, drawn at random, on each attribute of many codes;
-    ``nodes`` has its ends.
-
-    A few rows that stand far out make a node wide, and none of its groups but their own: each cut
-    at the median would leave them as far from one half, and cost the other half a cut by another
-    attribute. Rows with one of few codes, however, are parted once and for all.
+    ``nodes`` has its ends. Why, says ``weigh`` (``dividing.py``), which draws them.
     """
     for a in range(len(table.offsets) - 1):
         low, span = nodes.low[a], np.int64(nodes.high[a]) - nodes.low[a]
