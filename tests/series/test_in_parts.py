@@ -626,7 +626,7 @@ def test_what_needs_a_release_whole_is_refused_before_it_is_read(released, sourc
     needed = sum(bytes_needed(read_metadata(file)) for file in released.glob("data-*.parquet"))
     monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("a table was read"))
-    words = "of memory as a whole, .* 'measure' and 'verify' read it part by part"
+    words = "of memory as a whole, .* 'measure' and 'verify' without persons read parts"
     with pytest.raises(MachineError, match=words):
         _ = Release.read(released).form
     monkeypatch.undo()

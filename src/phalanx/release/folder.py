@@ -400,7 +400,7 @@ def _check_parts_fit(path: Path, manifest: Manifest) -> None:
     if needed > (room := memory_left()):
         raise MachineError(
             f"{path} takes about {in_words(needed)} of memory as a whole, and {in_words(room)}"
-            " are left; 'phalanx estimate', 'draw', 'measure' and 'verify' read it part by part."
+            " are left; 'estimate', 'draw', 'measure' and 'verify' without persons read parts."
         )
 
 

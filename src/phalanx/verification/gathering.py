@@ -119,7 +119,7 @@ def gather_evidence(
     for release, original in zip(releases, originals, strict=False):
         number = release.number
         counted = in_parts and number not in evidence.groups and cluster is None
-        batches = _batches(release, original) if counted else None
+        batches = _batches(release, original, identifier) if counted else None
         if batches is None:
             microdata[number] = _encoded(release, original, identifier, cluster, key)
         else:
@@ -168,15 +168,18 @@ def _encoded(
         raise SchemaError(f"the original table of release {release.number}: {error}") from None
 
 
-def _batches(release: Release, original: Any) -> Batches | None:
+def _batches(release: Release, original: Any, identifier: str | None) -> Batches | None:
     """The original of a release in parts, where it can be read some rows at a time, and nothing is
-    asked of persons or their weights.
+    asked of its persons, who are known by an ``identifier``, or of their weights.
     """
     attributes = release.manifest.attributes
     if (
         not release.manifest.parts
         or any(a.role == "weight" for a in attributes)
-        or any(is_of_each_person(from_parameters(p)) for p in release.manifest.guarantees)
+        or (
+            identifier is not None
+            and any(is_of_each_person(from_parameters(p)) for p in release.manifest.guarantees)
+        )
     ):
         return None
     texts = [a.name for a in attributes if a.type == "categorical"]

@@ -12,7 +12,6 @@ import numpy as np
 from phalanx.arrays import Bools, Integers, Ints, firsts, places_in, row_numbers
 from phalanx.guarantees.views.box_search import pairs_inside
 
-"""A number of a kind is below this."""
 _FEW: Final = 64
 """Where persons lie in the boxes of no more groups than this, on average, groups are looked for by
 boxes alone, and their values looked at afterwards.

@@ -102,6 +102,7 @@ def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     none = np.zeros(0, dtype=np.int64)
     pairs = [(none, none)]
     waiting = [(np.arange(len(points)), np.flatnonzero((low <= high).all(axis=1)))]
+    points, low, high = _in_few_bytes(points, low, high)
     while waiting:
         some, boxes = waiting.pop()
         if not len(some) or not len(boxes):
@@ -122,6 +123,12 @@ def pairs_inside(points: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     both.sort()
     point, box = np.divmod(both, max(len(low), 1))
     return point, box
+
+
+def _in_few_bytes(*places: Ints) -> list[Ints]:
+    """The same in the least type that holds all, of which more are compared at once."""
+    most = max(max(int(each.max(initial=0)), -int(each.min(initial=0))) for each in places)
+    return [each.astype(np.min_scalar_type(-most - 1)) for each in places]
 
 
 def _halved(points: Ints, low: Ints, high: Ints) -> Bools:
