@@ -244,3 +244,12 @@ def test_any_type_in_memory(kind: str, role: str, tmp_path: Path) -> None:
             assert release.save(tmp_path / method.name).path.is_dir()
     assert all(words.endswith(".") and words.count(". ") <= 1 for words in said), said
     assert not any("ask the publisher" in words for words in said), "that is us"
+
+
+def test_a_name_with_a_comma_is_named_as_it_is(ward: Any) -> None:
+    """As itself where the table has it; else commas part names."""
+    pl.DataFrame({"a": [1, 1], "b": [1, 2], "a,b": [1, 1]}).write_csv(ward.path / "commas.csv")
+    for asked, k in (("a,b", [2]), ("b,a", [1]), ("a,b,a", [])):
+        said = ward.call("verify", "commas.csv", "--quasi", asked, "--json")
+        checks = json.loads(said.out).get("checks", [])
+        assert [check["worst"] for check in checks if check["name"] == "k"] == k, asked

@@ -77,6 +77,10 @@ ASKED = {
         (*THEIRS, "--quasi", "age", "--sensitive", "il"),
         "did you mean 'ill'?",
     ),
+    "quasi-identifiers of which one is none": (
+        (*THEIRS, "--quasi", "age,zi"),
+        "did you mean 'zip'?",
+    ),
     "no sensitive column": ((*THEIRS, "--quasi", "age", "--l", "2"), "name it with --sensitive"),
     "k of 0": ((*THEIRS, "--quasi", "age", "--k", "0"), "k must be a whole number of at least 1"),
     "l that is no number": (
@@ -118,6 +122,7 @@ ASKED = {
         ("series", "list", "--ledger", "mysql://x"),
         "a ledger url starts with sqlite:///",
     ),
+    "init of nothing, beside a plan": (("init", "tt.csv"), "did you mean 't.csv'?"),
     "init upon a plan": (("init", "t.csv"), "plan.toml exists and is not overwritten"),
     "init in no folder": (("init", "t.csv", "--to", "no/plan.toml"), "cannot be written"),
     "init of a ragged table": (

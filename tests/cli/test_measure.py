@@ -67,6 +67,11 @@ def test_draw(ward) -> None:
         and table.filter((pl.col("age") < 21) & (pl.col("ill") == "b")).is_empty()
     )
     assert ward.call("draw", "out/ward-1", "--to", "drawn").code == 2
+    said = ward.call("draw", "out/ward-1", "--to", "none", "--times", 2, "--never", "age > 0")
+    assert (said.code, said.out) == (2, "") and "every row meets a condition" in said.err
+    assert not (ward.path / "none").exists()
+    said = ward.call("draw", "out/ward-1", "--to", "some", "--times", 2, "--never", "age < 21")
+    assert "Rows that met --never each time are left out." in said.out
     assert (
         ward.call("draw", "out/ward-1", "--to", "parquet", "--times", 1, "--format", "parquet").code
         == 0

@@ -49,6 +49,15 @@ def test_the_page_for_outside_is_of_released_values_alone(ward, published) -> No
         assert said.code == 2 and "made of released values alone" in said.err
 
 
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_an_identifier_without_its_table_is_refused(ward, published, audience) -> None:
+    """It would not be looked at."""
+    said = ward.call(
+        "report", published, "--for", audience, "--identifier", "who", "--to", "x.html"
+    )
+    assert said.code == 2 and "--identifier is a column of the original table" in said.err
+
+
 SUPPRESSES = 'name = "slicing"\nl = 2\nnot_eligible = "suppress"\nsensitive_column_size = 1'
 
 

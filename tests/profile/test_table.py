@@ -333,6 +333,20 @@ def test_odd_tables():
     }
 
 
+def test_what_cannot_be_published_is_counted_too():
+    """Times, bytes, durations and records: values that come again are one."""
+    columns = {
+        "t": [dt.time(1), dt.time(2), None] * 4,
+        "b": [b"x"] * 12,
+        "d": [dt.timedelta(i % 5) for i in range(12)],
+        "r": [{"x": i % 2} for i in range(12)],
+    }
+    seen = {c.name: c for c in profile(pl.DataFrame(columns))}
+    assert {name: c.distinct for name, c in seen.items()} == {"t": 2, "b": 1, "d": 5, "r": 2}
+    assert {name: c.most_frequent for name, c in seen.items()} == {"t": 4, "b": 12, "d": 3, "r": 6}
+    assert {c.role for c in seen.values()} == {"drop"}
+
+
 REACTIONS = [[f"MARKER-R{j}" for j in range(30) if (i * j + i) % 11 == 0] for i in range(N)]
 
 

@@ -91,6 +91,21 @@ def test_even_intervals_of_large_numbers_stay_large() -> None:
     assert sorted(even.to_list())[99] < -(2**62) and sorted(even.to_list())[100] > 2**62
 
 
+def test_even_intervals_as_wide_as_there_are_numbers_are_filled() -> None:
+    """From end to end, as any others."""
+    ends = [-(2**63), 2**63 - 1]
+    table = pl.DataFrame({"x": ends * 200, "ill": ["a", "b"] * 200})
+    release = px.publish(table, px.Schema(quasi=["x"], sensitive="ill"), px.Mondrian(k=400))
+    even = usefulness._even(
+        usefulness.view_of(release), "x", usefulness.Randomness.seeded(1).stream("t")
+    )
+    quarters = [
+        int(((even >= low) & (even <= low + 2**62 - 1)).sum())
+        for low in range(-(2**63), 2**63, 2**62)
+    ]
+    assert sum(quarters) == 400 and min(quarters) > 60
+
+
 def test_no_value_is_named_that_was_not_released() -> None:
     """What falls out of the release's own bins is other, and is counted."""
     table = people().with_columns(

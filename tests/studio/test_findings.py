@@ -72,6 +72,23 @@ def test_a_person_says_what_an_adversary_knows(tmp_path: Path) -> None:
         assert "with probability 1/2" in browser.get(ATTACK).text
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"adversary": "composition"},
+        {"adversary": "nobody"},
+        {"adversary": "posterior", "asked.bound": "9" * 5_000},
+    ],
+)
+def test_what_the_page_does_not_offer_is_refused(tmp_path: Path, wrong: dict[str, str]) -> None:
+    """In a sentence: who needs what others published, and a number without end."""
+    with opened(tmp_path) as (studio, browser):
+        studio.place.plan().publish()
+        answer = studio.send(browser, ATTACK, **wrong)
+        assert answer.status_code == 400
+        assert "That did not work" in answer.text
+
+
 @pytest.mark.parametrize("wrong", [{"asked.p_match": "2"}, {"asked.sample": "many"}])
 def test_what_no_adversary_knows_is_refused(tmp_path: Path, wrong: dict[str, str]) -> None:
     """In a sentence, and before anything is played."""

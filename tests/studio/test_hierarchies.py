@@ -172,3 +172,34 @@ def test_a_file_that_no_folder_can_have(tmp_path: Path) -> None:
         answer = studio.send(browser, f"{COLUMN}/classes", kind="file", levels="a\0.csv")
         assert answer.status_code == 200
         assert "there is no hierarchy file" in answer.text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([timedelta(days=i % 3) for i in range(240)]),
+        pl.Series([b"ab"] * 240),
+        pl.Series([[1, 2]] * 240),
+        pl.Series([["a"]] * 240),
+    ],
+    ids=["durations", "bytes", "lists", "sets"],
+)
+def test_a_column_without_levels_says_so(tmp_path: Path, values: pl.Series) -> None:
+    """What is not published, or holds sets, has no hierarchy, whatever is tried."""
+    write(people().with_columns(sex=values), tmp_path / "people.parquet")
+    plan = PLAN.replace("people.csv", "people.parquet")
+    with opened(tmp_path, plan=plan) as (studio, browser):
+        for address in (COLUMN, f"{COLUMN}.json", f"{COLUMN}?kind=prefix"):
+            assert browser.get(address).status_code == 400, address
+        form = {"stamp": studio.place.stamp(), "kind": "prefix", "levels": "1, 0"}
+        answer = studio.send(browser, COLUMN, **form)
+        assert answer.status_code == 400 and "Column " in answer.text
+
+
+@pytest.mark.parametrize("level", ["nan", "inf", "1e400", "-inf"])
+def test_what_is_no_width_is_told_as_json_too(tmp_path: Path, level: str) -> None:
+    """A number that JSON cannot hold is none."""
+    with opened(tmp_path) as (_, browser):
+        found = browser.get(f"/data/column/1.json?kind=bands&levels={level}")
+        assert found.status_code == 200
+        assert "is not a number" in found.json()["wrong"]

@@ -92,8 +92,34 @@ def test_a_lost_folder_is_said(tmp_path: Path) -> None:
     studio = studio_on(tmp_path)
     release = studio.place.plan().publish()
     release.path.rename(tmp_path / "elsewhere")
-    page = studio.inside().get("/").text
-    assert "Its folder is not where it was published." in page
+    browser = studio.inside()
+    assert "Its folder is not where it was published." in browser.get("/").text
+    (tmp_path / "elsewhere").rename(release.path)
+    assert "Its folder is not" not in browser.get("/").text
+
+
+@pytest.mark.parametrize("harm", ["moved", "cut"])
+def test_a_folder_that_was_harmed_meanwhile_is_not_handed_over(tmp_path: Path, harm: str) -> None:
+    """Though it was looked at before; and is again once it is put back."""
+    studio = studio_on(tmp_path)
+    release, browser = studio.place.plan().publish(), studio.inside()
+    addresses = ["/release/ward/1/compare", "/release/ward/1/handover"]
+    assert "Its folder is not" not in browser.get("/").text
+    assert [browser.get(address).status_code for address in addresses] == [200, 200]
+    file = next(release.path.glob("*.csv"))
+    content = file.read_bytes()
+    if harm == "moved":
+        release.path.rename(tmp_path / "elsewhere")
+    else:
+        file.write_bytes(content[:-20])
+    assert "Its folder is not" in browser.get("/").text
+    assert [browser.get(address).status_code for address in addresses] == [400, 400]
+    if harm == "moved":
+        (tmp_path / "elsewhere").rename(release.path)
+    else:
+        file.write_bytes(content)
+    assert "Its folder is not" not in browser.get("/").text
+    assert [browser.get(address).status_code for address in addresses] == [200, 200]
 
 
 def test_a_table_that_is_gone_can_be_named_anew(tmp_path: Path) -> None:
@@ -291,6 +317,15 @@ def test_a_chart_of_whole_numbers_begins_at_whole_numbers() -> None:
         assert sum(counts) == len(values)
         assert int(labels[0]) == min(values)
         assert len(labels) == len(counts) <= 12
+
+
+def test_a_chart_leaves_infinite_numbers_out() -> None:
+    """Bins are of the others."""
+    values = pl.Series([1.0, 2.0, float("inf"), float("-inf"), float("nan"), None])
+    _, counts = windows.bars(values, values)
+    assert sum(counts) == 2
+    nothing = windows.bars(values.head(0), values.filter(values.is_infinite()))
+    assert nothing == ([], [])
 
 
 @pytest.mark.parametrize(

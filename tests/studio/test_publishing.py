@@ -136,6 +136,21 @@ def test_what_is_cancelled_is_whole_or_nothing(tmp_path: Path) -> None:
     assert len(published(tmp_path)) == known + 1
 
 
+def test_what_a_cancelled_publisher_left_is_put_away(tmp_path: Path) -> None:
+    """When its process is gone, and not only by the next one."""
+    with opened(tmp_path) as (studio, browser):
+        studio.place.plan().publish()
+        left = tmp_path / "releases" / ".ward.0123456789abcdef.staging"
+        left.mkdir()
+        (left / "data.csv").write_text("age")
+        form = {"stamp": studio.place.stamp(), "number": "2", "sure": "yes"}
+        begun = studio.send(browser, "/publish", **form)
+        studio.place.jobs.cancel(int(begun.headers["location"].rsplit("/", 1)[1]))
+        assert studio.finish(begun)["state"] == "cancelled"
+        assert not left.exists()
+    assert len(published(tmp_path)) == 1
+
+
 def test_a_process_that_dies_is_said(tmp_path: Path) -> None:
     """A process that is killed is told as such, and the page stays."""
     with opened(tmp_path) as (studio, browser):

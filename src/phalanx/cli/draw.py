@@ -59,8 +59,16 @@ def draw(
         to.mkdir(parents=True, exist_ok=True)
         try:
             for i, pieces in enumerate(tables, 1):
-                names.append(f"draw-{i:0{len(str(times))}}.{format}")
-                rows.append(_write(pieces, to / names[-1], format))
+                name = f"draw-{i:0{len(str(times))}}.{format}"
+                drawn = _write(pieces, to / name, format)
+                if never and not drawn:
+                    (to / name).unlink()
+                    raise ReleaseError(
+                        "every row meets a condition of --never, however it is drawn; give one that"
+                        " rows can keep."
+                    )
+                names.append(name)
+                rows.append(drawn)
                 progress("tables", i, times)
         finally:
             if not rows:  # else the next try would find it in its way
@@ -72,6 +80,7 @@ def draw(
     show_text(
         f"{times} table(s) of {min(rows):,}{f' to {max(rows):,}' if len(set(rows)) > 1 else ''}"
         f" rows in {to}: guesses, not releases; analyse each, and pool."
+        f"{' Rows that met --never each time are left out.' if never else ''}"
     )
 
 

@@ -103,7 +103,7 @@ def init(
     from phalanx.profile.table import profile
 
     target = to or Path("plan.toml")
-    if target.exists():  # before anything is asked
+    if target.exists() and ("://" in source or Path(source).exists()):  # before it is read
         raise _exists(target)
     dialect = csv_dialect(source)
     frame, rows = read_or_sample(source, query=query, dialect=dialect)

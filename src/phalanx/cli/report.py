@@ -68,6 +68,11 @@ def report(
         raise ReleaseError(
             "a page for outside is made of released values alone; leave out --original and --ledger."
         )
+    if identifier is not None and original is None:
+        raise ReleaseError(
+            "--identifier is a column of the original table, and none is given; name it with"
+            " --original, or leave it out."
+        )
     check_ending(to, "--to", ".html", ".htm")
     *earlier, last = sorted(read_releases(releases), key=_number)
     url = None if ledger is None else ledger_url(ledger)

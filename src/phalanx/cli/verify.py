@@ -140,6 +140,7 @@ def verify(
     bound, worst, holds, note).
     """
     from phalanx.cli.locations import ledger_url
+    from phalanx.data.sources.batches import columns_of
     from phalanx.errors import ReleaseError
     from phalanx.verification import verify as check
     from phalanx.verification import verify_table
@@ -184,11 +185,11 @@ def verify(
             raise ReleaseError(
                 f"{len(releases)} tables are named together with --quasi; check one at a time."
             )
-        names = [
-            name
-            for part in quasi or []
-            for name in ([part] if "," not in part else part.split(","))
-        ]
+        names = list(quasi or [])
+        if any("," in part for part in names):
+            there = columns_of(releases[0])
+            several = ([part] if part in there else part.split(",") for part in names)
+            names = [name for part in several for name in part]
         verification = verify_table(
             releases[0], quasi=names, sensitive=sensitive, group=group, **bounds
         )

@@ -147,13 +147,14 @@ def counted(
     if (seen := _of_sets(values)) is not None:
         return seen
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration):
+        counts = values.to_frame("value").group_by("value").len()
         blank = ColumnProfile(
             name=name,
             type="categorical",
             rows=rows,
-            distinct=rows,
+            distinct=counts.height - (values.null_count() > 0),
             missing=values.null_count(),
-            most_frequent=rows,
+            most_frequent=max(counts["len"].to_list(), default=0),
             near_unique=False,
         )
         return replace(blank, role="drop", reason="lists, bytes and times cannot be published")

@@ -253,7 +253,8 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
         place = np.floor(low + at * (high - low + 1)).astype(np.int64)
         return pl.Series([str(texts[i]) for i in place.tolist()], dtype=pl.String)
     most = np.nextafter(2.0**63, 0)  # the largest whole number that is a float
-    whole = pl.Series(np.minimum(np.floor(low + at * (high - low + 1)), most).astype(np.int64))
+    wide = high.astype(np.float64) - low + 1
+    whole = pl.Series(np.minimum(np.floor(low + at * wide), most).astype(np.int64))
     return whole.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else whole
 
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from phalanx.adversaries.registry import KNOWN
 from phalanx.data.sources.batches import columns_of, read_or_sample
 from phalanx.data.sources.source import csv_dialect
 from phalanx.errors import PlanError
@@ -95,8 +94,7 @@ def hierarchy(place: Place, index: int, form: Form) -> str:
     name = _column(place, str(index))
     declared = data.parsed(form.get("kind", ""), form.get("levels", ""))
     if declared:
-        values = place.table().frame.get_column(name)
-        data.levels(place, declared, values)
+        data.levels(place, declared, data.with_hierarchy(place, name))
     planfile.change(
         place, form.get("stamp", ""), lambda plan: planfile.set_hierarchy(plan, name, declared)
     )
@@ -282,7 +280,7 @@ def report(place: Place, series: str, number: int, form: Form) -> str:
 def attack(place: Place, series: str, number: int, form: Form) -> str:
     """Begin to play an adversary."""
     name = form.get("adversary", "")
-    if name not in KNOWN:
+    if not attack_page.is_offered(name):
         raise PlanError("there is no such adversary; choose one of the page.")
     arguments = attack_page.arguments(place, series, number, name, form)
     title = f"{name} against release {number} of {series}"

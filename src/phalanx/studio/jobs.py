@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import IO, Any, Final, cast
 
 from phalanx.errors import PhalanxError
+from phalanx.ledger import Ledger
+from phalanx.plan import Plan
+from phalanx.series.staging import recover
 
 _MOST_RUNNING: Final = 3
 _MOST_KEPT: Final = 200
@@ -53,6 +56,14 @@ class Job:
             "result": self.result,
             "error": self.error,
         }
+
+
+def _mend(path: str) -> None:
+    """Finish or remove what a publisher that was ended left, as the next one would."""
+    with suppress(PhalanxError, OSError):
+        plan = Plan.read(path)
+        with Ledger.open(plan.ledger_url(), create=False) as ledger:
+            recover(plan.publish_to(), plan.name, lambda: ledger.releases(plan.name, marked=True))
 
 
 class Jobs:
@@ -113,6 +124,8 @@ class Jobs:
                     job.part = report["part"]
                 else:
                     outcome = report
+        if job.kind == "publish" and not outcome:
+            _mend(job.arguments["plan"])
         with self._lock:
             self._processes.pop(job.number, None)
             if "result" in outcome:

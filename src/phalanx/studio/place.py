@@ -85,6 +85,15 @@ class Remembered:
             return self._answers[key]
 
 
+def as_it_is(entry: ReleaseEntry) -> tuple[Any, ...]:
+    """Another one where a file of a release is another one, or is gone."""
+    with suppress(OSError):
+        states = [(file.name, file.stat()) for file in sorted(Path(entry.folder).iterdir())]
+        files = [(name, of.st_mtime_ns, of.st_size, of.st_ino) for name, of in states]
+        return entry.folder, entry.digest, *files
+    return entry.folder, entry.digest
+
+
 @dataclass
 class Place:
     """Where a person works: the plan's file, and a ledger where there is no plan.
@@ -168,7 +177,7 @@ class Place:
         return self.with_ledger(lambda ledger: ledger.promise(series), None) or {}
 
     def release(self, series: str, number: int) -> Release:
-        """A release, read and checked against the ledger's digest once."""
+        """A release, read and checked against the ledger's digest, again where its files changed."""
         entry = self.entry(series, number)
 
         def read() -> Release:
@@ -177,7 +186,7 @@ class Place:
                 raise ReleaseError(f"release {number} is not as it was published; put it back.")
             return release
 
-        release: Release = self._releases.get((entry.folder, entry.digest), read)
+        release: Release = self._releases.get(as_it_is(entry), read)
         return release
 
     def table(self) -> Table:

@@ -34,10 +34,10 @@ def place_of(given: str | None, *, query: str | None = None, to: Path = Path("pl
         url = given if database else f"sqlite:///{Path(given).absolute()}"
         with Ledger.open(url, create=False):
             return Place(to.absolute(), ledger_alone=url)
-    if to.exists():
-        raise PlanError(f"{to.name} exists and is not overwritten; open it instead.")
     if not database and not Path(given).is_file():
         columns_of(given)
+    if to.exists():
+        raise PlanError(f"{to.name} exists and is not overwritten; open it instead.")
     source = given if database else os.path.relpath(given, to.absolute().parent)
     return Place(to.absolute(), brought=Original(source, query))
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import Field, fields
-from typing import Any
+from typing import Any, Final
 
 from phalanx.adversaries.opinion import QUESTIONS, question_of
 from phalanx.adversaries.registry import KNOWN, made
@@ -14,6 +14,9 @@ from phalanx.studio import findings
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import attack_all, shown, without_studio
 from phalanx.studio.place import Place
+
+_DIGITS: Final = 10
+"""A number of fewer digits is whole."""
 
 
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
@@ -59,18 +62,15 @@ def _of(question: str, played: Sequence[Mapping[str, Any]]) -> list[dict[str, An
     by_name = {each["played"]: each for each in played}
     adversaries = []
     for name in KNOWN:
-        if question_of(name) != question:
+        if question_of(name) != question or not is_offered(name):
             continue
         with suppress(PhalanxError, TypeError):
             adversary = made(name)
-            looks_at = str(getattr(adversary, "looks_at", "series"))
-            if looks_at == "publishers":
-                continue  # it needs what another publisher made
             adversaries.append(
                 {
                     "name": name,
                     "knows": adversary.knows,
-                    "looks_at": looks_at,
+                    "looks_at": _looks_at(name),
                     "asked": [
                         {
                             "key": one.name,
@@ -83,6 +83,15 @@ def _of(question: str, played: Sequence[Mapping[str, Any]]) -> list[dict[str, An
                 }
             )
     return adversaries
+
+
+def is_offered(name: str) -> bool:
+    """Whether there is such an adversary, who needs nothing that another publisher made."""
+    return name in KNOWN and _looks_at(name) != "publishers"
+
+
+def _looks_at(name: str) -> str:
+    return str(getattr(KNOWN[name], "looks_at", "series"))
 
 
 def _asked(adversary: Any) -> list[Field[Any]]:
@@ -113,7 +122,9 @@ def knowing(name: str, form: Mapping[str, str]) -> dict[str, Any]:
             answers[one.name] = one.default
         else:
             answers[one.name] = (
-                int(text) if text.isascii() and text.isdecimal() else windows.decimal(text)
+                int(text)
+                if text.isascii() and text.isdecimal() and len(text) < _DIGITS
+                else windows.decimal(text)
             )
     made(name, **answers)
     return answers
@@ -124,7 +135,7 @@ def arguments(
 ) -> dict[str, Any]:
     """What the work of an attack is told; PlanError where a table that it needs is not known."""
     entries = place.up_to(series, number)
-    if getattr(KNOWN[name], "looks_at", "series") == "release":
+    if _looks_at(name) == "release":
         entries = entries[-1:]
     tables = [place.original_source(series, e.number) for e in entries]
     if absent := [e.number for e, of in zip(entries, tables, strict=True) if of is None]:

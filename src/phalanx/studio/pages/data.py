@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bring data: what the table looks like, what every column is, and whom its columns single out."""
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
@@ -10,6 +12,7 @@ import polars as pl
 from phalanx.data.column import kind_of, typed
 from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Tree
 from phalanx.data.ordering import counted
+from phalanx.data.sources.frames import to_polars
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.promise import check_takes
@@ -151,7 +154,7 @@ def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, A
     column = table.columns[index]
     schema = schema_of(place)
     of_column: Mapping[str, Any] = _declared(schema, column.name) or {}
-    values = table.frame.get_column(column.name)
+    values = with_hierarchy(place, column.name)
     wrong = opened = ""
     try:
         opened, of_column = _opened(place, of_column)
@@ -227,20 +230,28 @@ def parsed(kind: str, text: str) -> dict[str, Any]:
     return {"tree": [[part.strip() for part in line.split(";")] for line in lines]}
 
 
+def with_hierarchy(place: Place, name: str) -> pl.Series:
+    """A column of the table; PhalanxError where it may have no hierarchy, as it holds sets, or
+    values of a type that is not published.
+    """
+    values = to_polars(place.table().frame.select(name)).get_column(name)
+    if values.dtype.is_nested():
+        raise PlanError(f"column {name!r} holds sets, which have no hierarchy; leave it as it is.")
+    return values
+
+
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         raise PlanError(f"{kind!r} is no kind of hierarchy; choose one of {', '.join(KINDS)}.")
 
 
 def _number(part: str) -> int | float:
-    try:
+    with suppress(ValueError):
         return int(part)
-    except ValueError:
-        pass
-    try:
-        return float(part)
-    except ValueError:
-        raise PlanError(f"{part!r} is not a number; write numbers with commas between.") from None
+    with suppress(ValueError):
+        if math.isfinite(number := float(part)):
+            return number
+    raise PlanError(f"{part!r} is not a number; write numbers with commas between.")
 
 
 def levels(place: Place, declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any]]:

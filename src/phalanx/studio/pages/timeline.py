@@ -16,7 +16,7 @@ from phalanx.report.looks import Look
 from phalanx.report.promises import in_words, warnings
 from phalanx.studio import findings
 from phalanx.studio.pages.reproducing import command, shown, without_studio
-from phalanx.studio.place import Place
+from phalanx.studio.place import Place, as_it_is
 
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
         "checks": next(iter(findings.kept(entry, findings.CHECK)), None),
         "attacks": findings.kept(entry, findings.ATTACK),
     }
-    key = ("release", entry.folder, entry.digest)
+    key = ("release", *as_it_is(entry))
     of_folder: dict[str, Any] = place.answers.get(key, lambda: _of_folder(place, series, entry))
     return fields | of_folder
 

@@ -59,7 +59,8 @@ def text(value: Any) -> str | None:
 
 def bars(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]]:
     """How often values fall into the bins that ``like`` has: intervals of equal width of numbers
-    and days, else its most frequent values; what is in no bin of them is counted as other.
+    and days, of which infinite ones have none, else its most frequent values; what is in no bin of
+    them is counted as other.
     """
     if like.dtype.is_numeric() or like.dtype.is_temporal():
         return _intervals(values, like)
@@ -80,9 +81,8 @@ def _intervals(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]
     days = like.dtype.is_temporal()
     numbers = like.cast(pl.Date).to_physical() if days else like
     other = values.cast(pl.Date).to_physical() if days else values
-    numbers, other = (
-        s.cast(pl.Float64, strict=False).drop_nulls().drop_nans() for s in (numbers, other)
-    )
+    numbers, other = (s.cast(pl.Float64, strict=False) for s in (numbers, other))
+    numbers, other = (s.filter(s.is_finite().fill_null(value=False)) for s in (numbers, other))
     if not len(numbers):
         return [], []
     low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
