@@ -11,7 +11,7 @@ from typing import Any
 from crash import scene
 from crash.places import Place, said
 from phalanx import Ledger, Release, verify
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, ReleaseError
 from phalanx.ledger.marks import Mark
 
 
@@ -36,6 +36,18 @@ def look(place: Place) -> list[str]:
     return faults
 
 
+def goes_on(place: Place, release: int) -> Release:
+    """The next release, asked for once more by whoever was told that an earlier one has its name
+    now.
+    """
+    try:
+        return scene.publish(place.out, place.ledger, release)
+    except ReleaseError as error:
+        if "is in its place now; publish again" not in str(error):
+            raise
+    return scene.publish(place.out, place.ledger, release)
+
+
 def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
     """Publish once more and say whether the first stopped publisher's release, which would be the
     one after ``before``, is there; and what is wrong now.
@@ -43,7 +55,7 @@ def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
     written = [digest(path) for path in folders(place, f"{scene.NAME}-*")]
     staged = [digest(path) for path in folders(place, f".{scene.NAME}.*.staging")]
     try:
-        made = scene.publish(place.out, place.ledger, before + 1)
+        made = goes_on(place, before + 1)
     except PhalanxError as error:
         return {"recorded": None, "faults": [f"the next publish fails: {error}"]}
     faults = []

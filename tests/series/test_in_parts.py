@@ -18,6 +18,7 @@ from pyarrow.parquet import read_metadata
 
 from phalanx import Anatomy, Mondrian, Plan, Release, Schema, Series, Slicing, verify
 from phalanx.adversaries import Minimality
+from phalanx.data.microdata import Microdata
 from phalanx.data.sources.reading import bytes_needed
 from phalanx.engines import choosing, out_of_core
 from phalanx.errors import (
@@ -31,9 +32,11 @@ from phalanx.errors import (
 )
 from phalanx.guarantees.slicing.guarantee import SlicedDiversity
 from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.release.folder import digest_of, opened
 from phalanx.release.forms.generalized import Generalized
+from phalanx.series import in_parts as parts_of_series
 
 ROWS = 12_000
 MARKER = "Zq7Marker"
@@ -633,3 +636,19 @@ def test_what_needs_a_release_whole_is_refused_before_it_is_read(released, sourc
     monkeypatch.setattr(folder, "memory_left", lambda: 2 * needed)
     assert verify(released, allow_seeded=True).holds
     assert verify(released, originals=[source], allow_seeded=True).holds
+
+
+@pytest.mark.parametrize(
+    ("advice", "whole"),
+    [
+        ("use not_eligible = 'suppress'", "to suppress rows"),
+        ("make it coarser with generalize_columns_k", "to generalize columns"),
+    ],
+)
+def test_advice_that_no_part_can_follow_says_so(monkeypatch, advice, whole):
+    """As the table would have to be in memory whole for it."""
+    refused = MethodError(f"a value is too frequent; {advice}.")
+    monkeypatch.setattr(parts_of_series, "drafted", lambda *_: (_ for _ in ()).throw(refused))
+    microdata = Microdata.encode(people(10), SCHEMA)
+    with pytest.raises(MethodError, match=rf"{advice} \(and {whole} takes the whole table in m"):
+        parts_of_series.draft_of_part(Mondrian(k=2), microdata, Randomness.seeded(1))

@@ -21,7 +21,6 @@ from phalanx.methods.base import Method
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.mondrian.method import Mondrian
 from phalanx.methods.safe_sampling.method import SafeSampling
-from phalanx.series.given import PutInPlace
 from phalanx.series.reconciling import reconcile
 from phalanx.series.released import Release
 from phalanx.series.series import Series
@@ -412,8 +411,9 @@ def test_an_interrupted_release_is_not_taken_away(
         scene.publish()
     (staged,) = (path for path in scene.out.iterdir() if path.name.endswith(".staging"))
     reconcile("s", [staged], ledger=scene.ledger)
-    with pytest.warns(PutInPlace, match="s-2 was recorded"):
-        assert scene.publish().number == 3
+    with pytest.raises(ReleaseError, match="s-2 was recorded"):
+        scene.publish()
+    assert scene.publish().number == 3
     assert sorted(path.name for path in scene.out.iterdir()) == ["s-1", "s-2", "s-3"]
 
 

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,8 @@ from phalanx.errors import LedgerError, ReleaseError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release import folder
 from phalanx.series import drafting, staging
-from phalanx.series.given import PutInPlace
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
-
-pytestmark = pytest.mark.filterwarnings("ignore::phalanx.series.given.PutInPlace")
 
 # Run by a process of its own. Arguments: folder, series, the step before or after which it dies (or
 # "none"), whether to wait for a line first.
@@ -81,7 +77,9 @@ STEPS = [
     "before report",
 ]
 KNOWN = {"after commit", "before rename", "after rename", "before report"}
-"""At these steps the ledger knows the release already."""
+"""At these steps the ledger knows the release already, ..."""
+UNNAMED = {"after commit", "before rename"}
+"""... and at these its folder has not got its name."""
 
 
 def publisher(
@@ -110,6 +108,16 @@ def series_in(to: Path, name: str = "s", **said: Any) -> Series:
         ledger=f"sqlite:///{to}/l.db",
         **{"report": False} | said,
     )
+
+
+def goes_on(to: Path, name: str = "s", *, unnamed: bool) -> Release:
+    """The next release; where one is still unnamed it is given its name first, and whoever asked is
+    told to ask again.
+    """
+    if unnamed:
+        with pytest.raises(ReleaseError, match=r"is in its place now; publish again for one"):
+            series_in(to, name).publish(table())
+    return series_in(to, name).publish(table())
 
 
 def recorded(to: Path, name: str = "s") -> list[int]:
@@ -157,7 +165,7 @@ def test_a_process_that_dies(tmp_path: Path, step: str) -> None:
     series_in(tmp_path).publish(table())
     die(tmp_path, step=step)
     assert recorded(tmp_path) == ([1, 2] if step in KNOWN else [1])
-    made = series_in(tmp_path).publish(table())
+    made = goes_on(tmp_path, unnamed=step in UNNAMED)
     assert made.number == (3 if step in KNOWN else 2)
     check_whole(tmp_path, made.number)
 
@@ -203,24 +211,23 @@ def test_a_publisher_that_dies(
     assert len(staged(tmp_path)) == (
         step != "after rename"
     )  # a report has a staging folder of its own
-    made = series_in(tmp_path).publish(table())
+    made = goes_on(tmp_path, unnamed=step in UNNAMED)
     assert made.number == before + (step in KNOWN) + 1
     check_whole(tmp_path, made.number)
 
 
 def test_what_is_put_in_its_place_is_told(tmp_path: Path) -> None:
     """Of a publisher that was killed between its commit and the rename: until then the next release
-    can be looked at as if the name were there, and the next publisher says which release it named.
+    can be looked at as if the name were there; the next publisher names it, and says so instead of
+    publishing what may be the same table.
     """
     die(tmp_path, step="after commit")
     assert series_in(tmp_path).check(table()).number == 2
     assert len(staged(tmp_path)) == 1
-    with pytest.warns(PutInPlace, match=r"^s-1 was recorded when its publication was interrupted"):
-        assert series_in(tmp_path).publish(table()).number == 2
-    check_whole(tmp_path, 2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.raises(ReleaseError, match=r"^s-1 was recorded when its publication was interr"):
         series_in(tmp_path).publish(table())
+    check_whole(tmp_path, 1)
+    assert series_in(tmp_path).publish(table()).number == 2
 
 
 def test_what_waits_for_its_name_is_looked_at_as_any_other(tmp_path: Path) -> None:
@@ -332,7 +339,7 @@ def test_a_rename_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             series_in(tmp_path).publish(table())
     assert recorded(tmp_path) == [1]
     assert len(staged(tmp_path)) == 1
-    assert series_in(tmp_path).publish(table()).number == 2
+    assert goes_on(tmp_path, unnamed=True).number == 2
     check_whole(tmp_path, 2)
 
 
@@ -347,7 +354,7 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
         series_in(tmp_path).publish(table())
     assert len(staged(tmp_path)) == 1
     shutil.rmtree(tmp_path / "s-1")
-    assert series_in(tmp_path).publish(table()).number == 2
+    assert goes_on(tmp_path, unnamed=True).number == 2
     check_whole(tmp_path, 2)
 
 
@@ -407,7 +414,7 @@ def test_the_folders_of_another_series(tmp_path: Path) -> None:
     for name in ("a", "a.", "[a].b", "?.b"):
         assert series_in(tmp_path, name).publish(table()).number == 1
         assert len(staged(tmp_path)) == 1
-    assert series_in(tmp_path, "a.b").publish(table()).number == 2
+    assert goes_on(tmp_path, "a.b", unnamed=True).number == 2
 
 
 def entry_of(path: Path, final: Path) -> ReleaseEntry:
@@ -595,3 +602,32 @@ def test_killed_at_any_moment(tmp_path: Path, delay: float) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     check_whole(tmp_path, series_in(tmp_path).publish(table()).number)
+
+
+@pytest.mark.parametrize("step", ["none", "after commit"])
+def test_a_folder_that_was_renamed(tmp_path: Path, step: str) -> None:
+    """The series goes on where its releases lie now, also one that has no name yet, and its ledger
+    is asked for no folder that is gone.
+    """
+    was, now = tmp_path / "was", tmp_path / "now"
+    series_in(was).publish(table())
+    if step != "none":
+        die(was, step=step)
+    was.rename(now)
+    made = goes_on(now, unnamed=step != "none")
+    assert made.number == (2 if step == "none" else 3)
+    check_whole(now, made.number)
+    assert series_in(now).verify().holds
+    assert not was.exists()
+
+
+def test_a_release_of_another_folder_is_not_taken_for_one_that_is_gone(tmp_path: Path) -> None:
+    """Where one lies by its name that is not what the ledger recorded."""
+    was, now = tmp_path / "was", tmp_path / "now"
+    series_in(was).publish(table())
+    series_in(now).publish(table(60))
+    shutil.rmtree(was / "s-1")
+    with pytest.raises(ReleaseError, match="now/s-1 is not what the ledger recorded as release 1"):
+        Series(
+            "s", schema=SCHEMA, method=MInvariance(m=2), to=now, ledger=f"sqlite:///{was}/l.db"
+        ).publish(table())

@@ -3,9 +3,10 @@
 however many parts it has.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from phalanx.ledger.entries import ReleaseEntry
 from phalanx.ledger.rows import Entries, Rows
 from phalanx.ledger.sealing import parts_of, tables_of, unpack, within
 
+Content = TypeVar("Content", bytes, bytes | memoryview)
 GROUPS: Final = "groups"
 MEMORY: Final = "memory/"
 
@@ -156,6 +158,24 @@ class Recall:
         """
         return {entry.number: parts_of(segments) for entry, segments in self.entries}
 
+    def check(self, numbers: Collection[int]) -> None:
+        """Read every segment of some releases once, as what is not asked for now may be needed when no
+        copy is left.
+
+        Parameters
+        ----------
+        numbers : Collection[int]
+            The releases.
+
+        Raises
+        ------
+        LedgerError
+            Where a segment was changed or removed, or the series was published meanwhile.
+        """
+        for entry, segments in self.entries:
+            for name in segments if entry.number in numbers else ():
+                self._own(partial(self._rows.segment, self.series, entry, name))
+
     def appended(self, name: str, begins: str) -> pl.DataFrame:
         """The rows that all releases appended to a table.
 
@@ -184,8 +204,12 @@ class Recall:
         return pl.concat(frames, how="vertical_relaxed")
 
     def _table(self, entry: ReleaseEntry, segments: Sequence[str], name: str) -> bytes | memoryview:
+        return self._own(partial(self._rows.table, self.series, entry, segments, name))
+
+    def _own(self, read: Callable[[], Content]) -> Content:
+        """What is read of the series as it was when it was looked at."""
         try:
-            return self._rows.table(self.series, entry, segments, name)
+            return read()
         except LedgerError:
             if len(self._rows.entries(self.series)) == len(self.entries):
                 raise

@@ -11,13 +11,21 @@ from phalanx.ledger import ReleaseEntry
 from phalanx.release import folder
 
 
-def unread(series: str, entry: ReleaseEntry) -> folder.Release:
-    """An earlier release, of which nothing is read but what tells that it is as it was published; an
-    interrupted publication may not have given it its name yet.
+def lies_at(entry: ReleaseEntry, to: Path) -> Path:
+    """Where a release lies: as it was recorded, or, where the folder that gets releases was moved or
+    renamed since, by its name in that one, ``to``. An interrupted publication may not have given it
+    its name yet.
     """
-    place = Path(entry.folder)
-    if entry.staging and not place.exists() and (place.parent / entry.staging).exists():
-        place = place.parent / entry.staging
+    recorded = Path(entry.folder)
+    places = [recorded, to / recorded.name]
+    if entry.staging:
+        places += [recorded.parent / entry.staging, to / entry.staging]
+    return next((place for place in places if place.exists()), recorded)
+
+
+def unread(series: str, entry: ReleaseEntry, to: Path) -> folder.Release:
+    """An earlier release, of which nothing is read but what tells that it is as it was published."""
+    place = lies_at(entry, to)
     try:
         release = folder.Unread(place)
     except (
@@ -30,7 +38,7 @@ def unread(series: str, entry: ReleaseEntry) -> folder.Release:
         ) from None
     if release.digest != entry.digest:
         raise ReleaseError(
-            f"{entry.folder} is not what the ledger recorded as release {entry.number} of"
+            f"{place} is not what the ledger recorded as release {entry.number} of"
             f" {series!r}; put the published folder back."
         )
     return release

@@ -75,18 +75,14 @@ def warn_of_strangers(number: int, persons: "pl.Series", known: "pl.Series") -> 
     )
 
 
-class PutInPlace(PhalanxWarning):
-    """A release that the ledger knew had not got its name when its publication was interrupted."""
-
-
-def warn_of_releases(put: Sequence[Path]) -> None:
-    """Warn of releases that an interrupted publication had recorded, and that have their names now."""
-    for final in put:
-        warnings.warn(
-            f"{final.name} was recorded when its publication was interrupted, and is in its place now:"
-            f" {final}.",
-            PutInPlace,
-            stacklevel=2,
+def refuse_behind(put: Sequence[Path]) -> None:
+    """ReleaseError where releases got their names now, which an interrupted publication had recorded:
+    a user who runs it again may not know, and would publish the same table twice.
+    """
+    if put:
+        raise ReleaseError(
+            f"{put[-1].name} was recorded when its publication was interrupted, and is in its place"
+            " now; publish again for one release more."
         )
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from phalanx.report.looks import Gathered
 
 T = TypeVar("T")
+
+_WHOLE: Final = {"not_eligible": "suppress rows", "generalize_columns_k": "generalize columns"}
+"""What methods advise to that no part can be given by itself."""
 
 
 class Unseen:
@@ -172,10 +175,11 @@ def draft_of_part(
     try:
         return drafted(method, microdata, memory or Memory(), rng)
     except MethodError as error:
-        whole = " (and to suppress rows takes the whole table in memory)"
+        words = str(error).removesuffix(".")
+        for key, what in _WHOLE.items():
+            words += f" (and to {what} takes the whole table in memory)" if key in words else ""
         raise type(error)(
-            f"one of the parts in which the table is published has {microdata.rows:,} rows:"
-            f" {str(error).removesuffix('.')}{whole * ('not_eligible' in str(error))}."
+            f"one of the parts in which the table is published has {microdata.rows:,} rows: {words}."
         ) from None
 
 

@@ -41,7 +41,7 @@ from phalanx.progress import Progress, check_progress, silent
 from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.earlier import published_hierarchies, unread
+from phalanx.series.earlier import lies_at, published_hierarchies, unread
 from phalanx.series.given import (
     by_lines,
     check_parts,
@@ -50,7 +50,7 @@ from phalanx.series.given import (
     read_registry,
     read_table,
     reason,
-    warn_of_releases,
+    refuse_behind,
     writing,
 )
 from phalanx.series.once import as_release
@@ -282,7 +282,7 @@ class Series:
             Where it lacks what it needs to know.
         """
         originals = as_tables(originals)
-        releases = [Release.read(entry.folder) for entry in self._entries()]
+        releases = [Release.read(folder) for folder in self._folders()]
         if not originals and set(self._published) >= {release.number for release in releases}:
             originals = [self._published[release.number] for release in releases]
         evidence, _ = gather_evidence(
@@ -329,7 +329,7 @@ class Series:
         """
         from phalanx.estimators import estimate
 
-        releases = [Release.read(entry.folder) for entry in self._entries()]
+        releases = [Release.read(folder) for folder in self._folders()]
         if not is_list(suppressed, lambda count: count is None or isinstance(count, int)):
             raise ReleaseError(
                 "'suppressed' is a list of numbers of rows; write it as in suppressed = [0, 3]."
@@ -375,7 +375,7 @@ class Series:
         ReleaseError, LedgerError
             Where a folder or the ledger cannot be read.
         """
-        folders, originals = [entry.folder for entry in self._entries()], as_tables(originals)
+        folders, originals = self._folders(), as_tables(originals)
         return verify(
             folders,
             ledger=self._is.ledger,
@@ -385,12 +385,13 @@ class Series:
             allow_seeded=allow_seeded,
         )
 
-    def _entries(self) -> "Sequence[ReleaseEntry]":
+    def _folders(self) -> Sequence[Path]:
+        """Where the releases lie, in order."""
         with Ledger.open(self._is.ledger, create=False) as ledger:
             entries = ledger.releases(self.name)
         if not entries:
             raise LedgerError(f"series {self.name!r} has no release yet; publish one.")
-        return entries
+        return [lies_at(entry, self._is.to) for entry in entries]
 
     def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""
@@ -494,7 +495,7 @@ class Series:
         entries = ledger.releases(self.name, marked=True)
         looks_back = self._is.method.looks_back
         looked_at = entries[-1:] if looks_back == "last" else entries
-        earlier = [unread(self.name, entry) for entry in looked_at]
+        earlier = [unread(self.name, entry, self._is.to) for entry in looked_at]
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
         progress("encode", 0, None)
@@ -562,7 +563,7 @@ class Series:
         put = staging.recover(
             self._is.to, self.name, lambda: ledger.releases(self.name, marked=True)
         )
-        warn_of_releases(put)
+        refuse_behind(put)
         entries = ledger.releases(self.name)
         if wave is not None:
             refuse_twice(wave, _waves(entries))

@@ -170,7 +170,7 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
         if not leftovers and not busy:
             return []
         put: list[Path] = []
-        folder_of = {entry.staging: Path(entry.folder) for entry in entries()}
+        folder_of = {entry.staging: to / Path(entry.folder).name for entry in entries()}
         for (
             path,
             lock,

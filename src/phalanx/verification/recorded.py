@@ -100,7 +100,8 @@ def of_ledger(
     releases: Sequence[Release], ledger: Ledger, url: str | None
 ) -> tuple[list[Verdict], Evidence]:
     """Whether the folders are those that the ledger recorded, and what it knows beside them; with
-    its ``url`` that of parts is read later.
+    its ``url`` that of parts is read later. LedgerError where it, or what it remembers of these
+    releases, was changed by others than Phalanx.
     """
     series = releases[0].manifest.series
     entries = {entry.number: entry for entry in ledger.releases(series)}
@@ -111,6 +112,7 @@ def of_ledger(
     verdicts = []
     parted: dict[int, Mapping[int, pl.DataFrame]] = {}
     recall = ledger.recall(series)
+    recall.check({release.number for release in releases})
     of_parts, known = recall.parts(), _Known(url or "", series, recall.entries)
     whole = [
         release.number for release in releases if url is None or not of_parts.get(release.number)

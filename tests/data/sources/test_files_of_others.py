@@ -321,3 +321,52 @@ def test_a_reader_that_the_system_ends_lacked_memory(tmp_path, monkeypatch):
     )
     with pytest.raises(MachineError, match="needs more memory than is left"):
         read_source(written(tmp_path / "t.sav"))
+
+
+def test_numbers_are_those_that_cells_hold(tmp_path) -> None:
+    """Whatever the number of places, also beside a text; and texts stay what they are."""
+    path = tmp_path / "t.xlsx"
+    numbers = [1.5e-10, 1 / 3, 1e19, 1e300, -2.5]
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["number", "whole", "mixed", "code", "none", "tiny"])
+        for i, number in enumerate(numbers, 1):
+            sheet.write_row(i, 0, [number, i])
+            sheet.write(i, 2, number) if i > 1 else sheet.write_string(i, 2, "refused")
+            sheet.write_string(i, 3, f"1234567890123456789{i}")
+            sheet.write(i, 4, number) if i > 1 else sheet.write_string(i, 4, "N/A")
+            sheet.write(i, 5, i * 1e-12)
+    frame = read_source(path)
+    assert frame["number"].to_list() == numbers
+    assert frame["whole"].to_list() == [1, 2, 3, 4, 5] and frame.schema["whole"] == pl.Int64
+    assert frame["mixed"][0] == "refused" and frame["none"][0] == "N/A"
+    for name in ("mixed", "none"):
+        assert [float(text) for text in frame[name][1:]] == numbers[1:]
+    assert frame["code"].to_list() == [f"1234567890123456789{i}" for i in range(1, 6)]
+    assert frame["tiny"].to_list() == [i * 1e-12 for i in range(1, 6)]
+    assert read_source(path, text=["whole", "code"])["whole"].to_list() == list("12345")
+
+
+@pytest.mark.parametrize("above", [0, 3])
+def test_times_of_day_are_no_dates(tmp_path, above: int) -> None:
+    """Nor are spans of time; both are refused, unless they are dropped or declared categories; rows
+    above a table, and columns beside it, change nothing.
+    """
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        clock, span, day = (
+            book.add_format({"num_format": each}) for each in ("hh:mm", "[h]:mm", "yyyy-mm-dd")
+        )
+        sheet.write_row(above, above, ["arrival", "stay", "day"])
+        for i in range(4):
+            sheet.write_datetime(above + 1 + i, above, dt.time(8 + i, 30), clock)
+            sheet.write_datetime(above + 1 + i, above + 1, dt.timedelta(hours=10 + 20 * i), span)
+            sheet.write_datetime(above + 1 + i, above + 2, dt.date(2024, 1, 1 + i), day)
+    with pytest.raises(SourceError, match="column 'arrival' holds Time values"):
+        read_source(path)
+    with pytest.raises(SourceError, match="column 'stay' holds Duration values"):
+        read_source(path, drop=["arrival"])
+    frame = read_source(path, drop=["stay"], text=["arrival"])
+    assert frame["arrival"].to_list() == ["08:30:00", "09:30:00", "10:30:00", "11:30:00"]
+    assert frame["day"].to_list() == [dt.date(2024, 1, 1 + i) for i in range(4)]

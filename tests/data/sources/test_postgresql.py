@@ -7,6 +7,7 @@ from datetime import date
 import polars as pl
 import pytest
 
+import phalanx as px
 from phalanx.data.sources.source import read_source
 from phalanx.engines.fetched import Query
 from phalanx.errors import SourceError
@@ -91,3 +92,54 @@ def test_rows_that_do_not_fit_are_the_same_on_the_disk(url, tmp_path):
     sql = "SELECT * FROM patients ORDER BY id"
     laid = Query(url, sql).fetch(lambda *_: False, tmp_path)
     assert pl.concat(laid.each(laid.names)).equals(read_source(url, query=sql))
+
+
+def test_exact_decimals_are_numbers(url):
+    """As whole numbers where they are declared so, else as floats; as text where that is declared."""
+    exact = (
+        "SELECT i::numeric(18,0) AS a, (i % 9 * 1.5)::numeric(6,1) AS b, avg(i) OVER () AS c,"
+        " 'NaN'::numeric AS d, NULL::numeric AS e, (i * 0.1)::numeric AS f"
+        " FROM generate_series(999999999999999998::bigint, 999999999999999999) i"
+    )
+    with pytest.raises(SourceError, match=r"column 'c' has decimals beyond 2\^53"):
+        read_source(url, query=exact)
+    frame = read_source(
+        url,
+        query=exact.replace("999999999999999998::bigint, 999999999999999999", "1, 2"),
+        text=["f"],
+    )
+    assert dict(frame.schema) == {
+        "a": pl.Int64, "b": pl.Float64, "c": pl.Float64, "d": pl.Float64, "e": pl.Float64, "f": pl.String,
+    }  # fmt: skip
+    assert frame["a"].to_list() == [1, 2] and frame["b"].to_list() == [1.5, 3.0]
+    assert frame["c"].to_list() == [1.5, 1.5] and frame["d"].is_nan().all()
+    assert frame["e"].to_list() == [None, None] and frame["f"].to_list() == ["0.1", "0.2"]
+    large = "SELECT i::numeric(18,0) AS a FROM generate_series(999999999999999998, 999999999999999999) i"
+    assert read_source(url, query=large)["a"].to_list() == [10**18 - 2, 10**18 - 1]
+
+
+def test_intervals_of_decimals_are_of_numbers(url):
+    """And not along the alphabet, by which 149 comes before 45."""
+    sql = "SELECT i AS id, (40 + i * 37 % 110)::numeric(6,1) AS weight, i % 4 AS ill FROM generate_series(1, 400) i"
+    release = px.publish(
+        read_source(url, query=sql),
+        px.Schema(identifier="id", quasi=["weight"], sensitive="ill"),
+        px.Mondrian(k=20),
+        seed=1,
+    )
+    table = release.table
+    assert (table["weight_low"] <= table["weight_high"]).all()
+    assert (table["weight_high"] - table["weight_low"]).max() < 20
+
+
+def test_money_is_refused(url):
+    """Of which the driver gives cents."""
+    with pytest.raises(SourceError, match="column 'm' is of the type money"):
+        read_source(url, query="SELECT 1.5::numeric::money AS m")
+
+
+def test_uuids_are_as_they_are_written(url):
+    """As an identifier may be one."""
+    uuid = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    frame = read_source(url, query=f"SELECT '{uuid}'::uuid AS u, NULL::uuid AS v")
+    assert frame.rows() == [(uuid, None)]

@@ -5,6 +5,7 @@ import datetime as dt
 import gzip
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phalanx.data.sources import reading
+from phalanx.data.sources import databases, reading, source
 from phalanx.data.sources.csv_files import inferred
 from phalanx.data.sources.databases import shown
 from phalanx.data.sources.source import read_source
@@ -446,3 +447,66 @@ def test_a_shown_url_has_no_password():
         shown("postgresql://ann:PASSWORD@host:5432/db?password=PASSWORD")
         == "postgresql://host:5432/db"
     )
+
+
+def test_numbers_beside_a_word_keep_their_digits_in_sqlite(tmp_path):
+    """The driver would write seven of them; also where the word comes late, and where it is the
+    first of which the driver is asked.
+    """
+    numbers = [123456.78 + i / 100 for i in range(3_000)]
+    for name, at in (("early", 0), ("late", 2_999)):
+        values = [*numbers[:at], "N/A", *numbers[at + 1 :]]
+        with closing(sqlite3.connect(tmp_path / name)) as connection:
+            connection.execute("create table t (i, x)")
+            connection.executemany("insert into t values (?, ?)", enumerate(values))
+            connection.commit()
+        frame = read_source(f"sqlite:///{tmp_path / name}", query="select i, x from t")
+        assert frame["i"].to_list() == list(range(3_000))
+        assert frame["x"][at] == "N/A"
+        assert [float(x) for x in frame["x"] if x != "N/A"] == numbers[:at] + numbers[at + 1 :]
+
+
+def test_a_column_that_is_empty_for_a_million_rows(tmp_path, monkeypatch):
+    """The driver decides by the first rows; what to do about it is said, without a value."""
+    monkeypatch.setattr(databases, "_FIRST", (4, 16))
+    with closing(sqlite3.connect(tmp_path / "d.db")) as connection:
+        connection.execute("create table t (note text)")
+        connection.executemany("insert into t values (?)", [*[(None,)] * 40, ("SECRET",)])
+        connection.commit()
+    with pytest.raises(SourceError, match="has other types behind its first") as refused:
+        read_source(f"sqlite:///{tmp_path}/d.db", query="select note from t")
+    assert "SECRET" not in str(refused.value)
+    sql = "select note from t order by note is null"
+    assert read_source(f"sqlite:///{tmp_path}/d.db", query=sql)["note"][0] == "SECRET"
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.arrow", "folder"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, name):
+    """Half of its rows may be those of another table."""
+    path = tmp_path / name
+    table = pl.DataFrame({"a": [1, 2, 3]})
+
+    def write(frame):
+        if name == "folder":
+            path.mkdir(exist_ok=True)
+            frame.write_parquet(path / "one.parquet")
+        elif name.endswith("gz"):
+            path.write_bytes(gzip.compress(frame.write_csv().encode()))
+        else:
+            getattr(
+                frame,
+                {"csv": "write_csv", "parquet": "write_parquet", "arrow": "write_ipc"}[name[2:]],
+            )(path)
+
+    write(table)
+    assert read_source(path).equals(table)
+    kind = source._read_kind if name != "folder" else source.read_folder
+
+    def changed(*given):
+        read = kind(*given)
+        write(table.with_columns(b=pl.lit(1)))
+        return read
+
+    monkeypatch.setattr(source, kind.__name__, changed)
+    with pytest.raises(SourceError, match="changed while it was read"):
+        read_source(path)

@@ -24,6 +24,13 @@ or values.
 """
 _HEAP: Final = 1 << 29
 """Bytes that SQLite may take to make a row: a query can make a value of a gigabyte of nothing."""
+_OTHER_TYPE: Final = "Type mismatch in column"
+"""What SQLite's driver says of rows that came too late."""
+_DIGITS: Final = 18
+"""Whole numbers of so many digits are whole numbers of 64 bits."""
+_BATCH_ROWS: Final = "adbc.sqlite.query.batch_rows"
+_FIRST: Final = (1 << 10, 1 << 20)
+"""By so many first rows SQLite's driver decides what type a column is: a few to begin with."""
 
 
 def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
@@ -31,7 +38,8 @@ def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
     refuses the query, or where they take more than half of the memory that is left.
 
     Of SQLite, where a column's type follows its rows, the columns in ``text`` are read as text, so
-    that no row decides how another one's value is written.
+    that no row decides how another one's value is written; so are those that have a text among their
+    first million rows. PostgreSQL's exact decimals are numbers, but for the columns in ``text``.
     """
     with rows_of_query(url, query, text) as reader:
         return within_memory(reader)
@@ -51,14 +59,13 @@ def rows_of_query(url: str, query: str | None, text: Collection[str] = ()) -> It
     if not query or not query.strip():
         raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
     if scheme == "sqlite":
-        connect, batches = _sqlite(url), {"adbc.sqlite.query.batch_rows": "1048576"}
         with (
             _nothing_left(sqlite_path(url)),
-            _opened(connect, query, scheme, batches, text) as rows,
+            _opened(_sqlite(url), query, scheme, text) as rows,
         ):
             yield rows
         return
-    with _opened(_postgresql(url), query, scheme, {}, text) as rows:
+    with _opened(_postgresql(url), query, scheme, text) as rows:
         yield rows
 
 
@@ -124,8 +131,14 @@ def _postgresql(url: str) -> Any:
 class Rows:
     """Some rows after the other, of one schema, as PyArrow gives them."""
 
-    def __init__(self, reader: Any, refused: Callable[[Exception], SourceError]) -> None:
+    def __init__(
+        self, reader: Any, refused: Callable[[Exception], SourceError], text: Collection[str]
+    ) -> None:
+        self._decimals = decimals_of(reader.schema, text)
         self.schema = reader.schema
+        for place, kind in self._decimals.items():
+            field = self.schema.field(place).with_type(kind).remove_metadata()
+            self.schema = self.schema.set(place, field)
         self._reader, self._refused = reader, refused
 
     def __iter__(self) -> Iterator[Any]:
@@ -146,17 +159,65 @@ class Rows:
             for name, values in zip(batch.schema.names, batch.columns, strict=True):
                 if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
                     check_value(name, pc.max(pc.binary_length(values)).as_py() or 0)
+            if self._decimals:
+                columns = list(batch.columns)
+                for place, kind in self._decimals.items():
+                    columns[place] = _numbers(batch.schema.names[place], columns[place], kind)
+                batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
             yield batch
 
 
+def decimals_of(schema: Any, text: Collection[str]) -> dict[int, Any]:
+    """Which columns are exact decimals of PostgreSQL, of which the driver gives the text, and what
+    type of number they are read as; SourceError for an amount of money, of which it gives cents.
+    """
+    import pyarrow as pa
+
+    decimals: dict[int, Any] = {}
+    for place, field in enumerate(schema):
+        kind = (field.metadata or {}).get(b"POSTGRESQL:type")
+        if kind == b"money":
+            raise SourceError(
+                f"the query's column {field.name!r} is of the type money, which is read as cents or"
+                " the like; cast it to numeric in the query."
+            )
+        if kind == b"numeric" and field.name not in text:
+            modifier = int(field.metadata.get(b"POSTGRESQL:typmod", b"-1")) - 4
+            digits, behind = modifier >> 16, modifier & 0x7FF
+            whole = modifier >= 0 and behind == 0 and digits <= _DIGITS
+            decimals[place] = pa.int64() if whole else pa.float64()
+    return decimals
+
+
+def _numbers(name: str, texts: Any, kind: Any) -> Any:
+    """Decimals as numbers: whole numbers as they are, others as the nearest float; SourceError for
+    one that has more digits than floats tell apart, as a number of a person may.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pc.cast(getattr(texts, "storage", texts), kind)
+    if pa.types.is_floating(kind):
+        large = pc.and_(pc.is_finite(numbers), pc.greater_equal(pc.abs(numbers), 2.0**53))
+        if pc.any(large).as_py():
+            raise SourceError(
+                f"the query's column {name!r} has decimals beyond 2^53, which floats do not tell apart;"
+                " cast it to bigint, text or double precision in the query."
+            )
+    return numbers
+
+
 @contextmanager
-def _opened(
-    connect: Any, query: str, scheme: str, options: dict[str, str], text: Collection[str]
-) -> Iterator[Rows]:
+def _opened(connect: Any, query: str, scheme: str, text: Collection[str]) -> Iterator[Rows]:
     import adbc_driver_manager as adbc
     import pyarrow as pa
 
     def refusal(refused: Exception) -> SourceError:
+        if scheme == "sqlite" and _OTHER_TYPE in str(refused):
+            return SourceError(
+                "a column of the query has other types behind its first million rows; order the rows"
+                " so that each column has a value before, or cast it to one type."
+            )
         return SourceError(
             f"the {scheme} database refuses the query of the source{_hint(str(refused))}; try the query in the"
             " database's own shell, with one type per column."
@@ -175,14 +236,14 @@ def _opened(
             cursor = opened.enter_context(connection.cursor())
             if scheme != "sqlite":
                 cursor.execute("SET TRANSACTION READ ONLY")
-            if options:
-                cursor.adbc_statement.set_options(**options)
             if scheme == "sqlite":
                 cursor.execute(f"PRAGMA hard_heap_limit = {_HEAP}")
                 cursor.execute(f"EXPLAIN SELECT * FROM {_inner(query)}")  # noqa: S608 - explained only: what is no SELECT may make files
-                query = _with_text(cursor, query, text) if text else query
-            cursor.execute(query)
-            rows = Rows(cursor.fetch_record_batch(), refusal)
+                reader = _asked(connection, opened, query, text)
+            else:
+                cursor.execute(query)
+                reader = cursor.fetch_record_batch()
+            rows = Rows(reader, refusal, text)
         except (adbc.Error, pa.ArrowException, OSError) as refused:
             raise refusal(refused) from None
         yield rows
@@ -221,6 +282,28 @@ def _hint(message: str) -> str:
             kind = next(filter(None, fault.groups()), "")
             return f" ({words.format(kind.lower())})"
     return ""
+
+
+def _asked(connection: Any, opened: ExitStack, query: str, text: Collection[str]) -> Any:
+    """What reads the rows of a query to SQLite: of columns that have a text as text, as numbers beside
+    it come from the driver with seven digits, and from SQLite with all. Each time it is asked by
+    another cursor, as one goes on where it was when it is asked the same again.
+    """
+    import pyarrow as pa
+
+    texts, looks = set(text), list(_FIRST)
+    while True:
+        cursor = opened.enter_context(connection.cursor())
+        cursor.adbc_statement.set_options(**{_BATCH_ROWS: str(looks[0])})
+        cursor.execute(_with_text(cursor, query, texts) if texts else query)
+        reader = cursor.fetch_record_batch()
+        more = {f.name for f in reader.schema if pa.types.is_string(f.type)} - texts
+        if not more and len(looks) == 1:
+            return reader
+        reader.close()
+        cursor.close()
+        texts |= more
+        looks = looks[-1:]
 
 
 def _with_text(cursor: Any, query: str, text: Collection[str]) -> str:

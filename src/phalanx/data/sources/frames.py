@@ -15,6 +15,7 @@ from phalanx.data.sets import holds_sets
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.errors import PhalanxError, SourceError
 
+_UUID: Final = "extension<arrow.uuid>"
 _OF_PANDAS: Final[Mapping[str, str]] = {
     "pandas.period": "periods, which would be published as the numbers that pandas keeps of them;"
     " make them dates by .dt.to_timestamp(), or texts",
@@ -179,7 +180,9 @@ def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     try:
         with refusing(mixed):
             frame = pl.from_arrow(read)
-            return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+            frame = frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+            uuids = [field.name for field in read.schema if str(field.type) == _UUID]
+            return frame.with_columns(_as_text(frame[name]) for name in uuids)
     except SourceError as refused:
         if refused is not mixed:
             raise
@@ -258,6 +261,13 @@ def _check_unique(names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise SourceError(f"the table has two columns called {twice!r}; rename one at the source.")
+
+
+def _as_text(uuids: pl.Series) -> pl.Series:
+    """Universally unique identifiers, of 16 bytes each, as they are written."""
+    digits, parts = uuids.bin.encode("hex"), ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))
+    written = pl.concat_str([digits.str.slice(*part) for part in parts], separator="-")
+    return pl.select(written).to_series().alias(uuids.name)
 
 
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from phalanx.data.sources.coded_files import KINDS, read_coded
 from phalanx.data.sources.csv_files import dialect_of, read_csv
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.parquet_folders import files_of, read_folder
+from phalanx.data.sources.parquet_folders import check_same, files_of, read_folder, state_of
 from phalanx.data.sources.reading import PARQUET, check_values, read_arrow, read_parquet
 from phalanx.data.sources.workbooks import read_workbook
 from phalanx.errors import SourceError, did_you_mean, kind_of, path_of
@@ -143,9 +143,18 @@ def _is_csv(path: Path) -> bool:
 
 
 def _read_file(path: Path, text: Collection[str] | None, dialect: Dialect | None) -> pl.DataFrame:
-    if path.is_dir():
-        return read_folder(path)
-    check_there(path)
+    """A file or a folder of some; SourceError where they are not as they were once it was read, as
+    half of a table may be another one then.
+    """
+    if not path.is_dir():
+        check_there(path)
+    state = state_of(path)
+    table = read_folder(path) if path.is_dir() else _read_kind(path, text, dialect)
+    check_same(path, state)
+    return table
+
+
+def _read_kind(path: Path, text: Collection[str] | None, dialect: Dialect | None) -> pl.DataFrame:
     ending = path.suffix.lower()
     if _is_csv(path):
         return read_csv(path, dialect=dialect, packed=_is_packed(path), text=text)

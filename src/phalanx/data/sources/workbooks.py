@@ -5,9 +5,10 @@ import logging
 import re
 import sys
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -28,6 +29,9 @@ _MOST_UNPACKED: Final = 200
 """So often may a workbook unpack to its own size, beyond ``_ALWAYS_UNPACKED`` bytes; one whose
 cells are all alike unpacks to 13 times its size.
 """
+_NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?$"
+_DAY_0: Final = date(1899, 12, 31)
+"""To which Excel's times belong that have no date."""
 _CELL: Final = 32
 """Bytes that the reader takes for a cell, an empty one too."""
 
@@ -37,7 +41,8 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
     not installed.
 
     Types follow the rows as in ``read_csv``; a column of times that are all midnight is one of
-    dates, as Excel has no dates without a time. Empty rows at the end are no rows.
+    dates, as Excel has no dates without a time, and one of times without a date is one of times of
+    day. Numbers are those that the cells hold. Empty rows at the end are no rows.
 
     Raises SourceError for a file that is no workbook or needs more memory than it should, for a
     second sheet that is not empty, a header that lacks a name or has one twice, and a cell that
@@ -46,7 +51,8 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
     require_extra("files", "reading Excel files")
     import fastexcel
 
-    logging.getLogger("calamine").setLevel(logging.CRITICAL + 1)  # what it logs may quote the file
+    for logs in ("calamine", "fastexcel"):  # what they log may quote the file
+        logging.getLogger(logs).setLevel(logging.CRITICAL + 1)
     unreadable = malformed(path, "Excel")
     with refusing(unreadable):
         _check_cells(path)
@@ -55,13 +61,14 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
             book.load_sheet(i, header_row=None, dtypes="string", skip_whitespace_tail_rows=True)
             for i in range(len(book.sheet_names))
         ]
-        filled = [sheet for sheet in sheets if sheet.width]
+        filled = [(i, sheet) for i, sheet in enumerate(sheets) if sheet.width]
         if len(filled) != 1:
             raise SourceError(
                 f"the file {path.name!r} has {len(filled)} sheets that are not empty, and one table"
                 " is read; save that table as a workbook of its own."
             )
-        cells, errors = filled[0].to_arrow_with_errors()
+        number, sheet = filled[0]
+        cells, errors = sheet.to_arrow_with_errors()
         if errors is not None and errors.errors:
             row = errors.errors[0].position[0] + 1
             raise SourceError(
@@ -71,11 +78,14 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
         frame = pl.DataFrame(cells)
         frame, names = frame[1:], _header(path, frame.row(0))
         frame.columns = names
-        return frame.with_columns(
-            _typed(column)
-            for column in frame.get_columns()
-            if text is not None and column.name not in text
-        )
+        if text is None:
+            return frame
+
+        def loaded(**kinds: Any) -> list[pl.Series]:
+            asked = book.load_sheet(number, header_row=0, skip_whitespace_tail_rows=True, **kinds)
+            return pl.DataFrame(asked.to_arrow_with_errors()[0]).get_columns()
+
+        return pl.DataFrame(_as_cells_hold(frame, loaded, text))
 
 
 def _header(path: Path, names: tuple[str | None, ...]) -> list[str]:
@@ -93,6 +103,45 @@ def _header(path: Path, names: tuple[str | None, ...]) -> list[str]:
         header.append(name)
     check_names(header, SourceError)
     return header
+
+
+def _as_cells_hold(
+    written: pl.DataFrame, loaded: Callable[..., list[pl.Series]], text: Collection[str]
+) -> Iterator[pl.Series]:
+    """Columns as they are ``written``, by the reader, which gives nine places of a number and the day
+    0 to a time; with the types and numbers that it gives when it is asked for these, ``loaded``.
+    """
+    held = loaded(schema_sample_rows=None)
+    mixed = [
+        i
+        for i, (texts, cells) in enumerate(zip(written, held, strict=True))
+        if texts.name not in text
+        and cells.dtype == pl.String
+        and texts.str.contains(_NUMBER).any(ignore_nulls=True)
+    ]
+    numbers = loaded(dtypes=dict.fromkeys(mixed, "float")) if mixed else held
+    for texts, cells, floats in zip(written, held, numbers, strict=True):
+        if cells.dtype == pl.Duration:
+            yield cells.alias(texts.name)
+        elif cells.dtype == pl.Datetime and (cells.drop_nulls().dt.date() <= _DAY_0).all():
+            times = cells.dt.time().alias(texts.name)
+            yield times.cast(pl.String) if texts.name in text else times
+        elif texts.name in text:
+            yield texts
+        elif floats.dtype != pl.Float64:
+            yield _typed(texts)
+        else:
+            alone = cells.dtype == pl.Float64 and cells.null_count() == texts.null_count()
+            yield _exact(texts, floats, alone=alone)
+
+
+def _exact(texts: pl.Series, floats: pl.Series, *, alone: bool) -> pl.Series:
+    """A column of texts with the numbers of its cells; ``alone``: whether all cells hold numbers."""
+    typed = _typed(texts)
+    if alone and not (typed.dtype.is_integer() and (typed.cast(pl.Float64) == floats).all()):
+        return floats.alias(texts.name)
+    other = texts.cast(pl.Float64, strict=False) != floats
+    return _typed(texts.set(other.fill_null(value=False), None).fill_null(floats.cast(pl.String)))
 
 
 def _typed(column: pl.Series) -> pl.Series:
