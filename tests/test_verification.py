@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from phalanx import (
     Anatomy,
     Bands,
+    GlobalGuarantee,
     MInvariance,
     Mondrian,
     Prefix,
@@ -35,6 +37,7 @@ from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, S
 from phalanx.methods.base import Method
 from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.verification import gather_evidence, read_releases, schema_of, verify_table
+from support.tampering_cases import written
 
 JOBS = Tree.of_mapping({"care": ["nurse", "doctor"], "craft": ["baker", "smith"]})
 SCHEMA = Schema(
@@ -502,3 +505,25 @@ def test_what_a_ledger_remembers_is_read_to_its_end(issued: Path, tmp_path: Path
                 verify(whole, **asked)
             if number == 2 and name != "person":
                 assert verify(first, **asked).holds
+
+
+@pytest.mark.parametrize("lie", [50, 0])
+def test_a_lie_about_registered_persons_is_not_blamed_on_the_original(
+    tmp_path: Path, lie: int
+) -> None:
+    """With the original beside the ledger no less is found than without."""
+    everyone = pl.DataFrame({"who": range(100), "age": [20 + i % 50 for i in range(100)]})
+    ill = pl.Series(["flu", "gout", "hiv", "flu"] * 10)
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill")
+    ledger, original = f"sqlite:///{tmp_path}/l.db", everyone.head(40).with_columns(ill=ill)
+    series = Series(
+        "s", schema, GlobalGuarantee(l=2, k=6), to=tmp_path, ledger=ledger, report=False
+    )
+    path = series.publish(original, registry=everyone if lie == 0 else None).path
+    asked: dict[str, Any] = {"ledger": ledger, "originals": [original], "identifier": "who"}
+    assert verify(path, **asked).holds
+    groups = Release.read(path).form.tables()["data"]["group"][:1]
+    listed = pl.DataFrame({"group": groups, "count": [lie]}) if lie else None
+    written(path, lambda form: replace(form, registered=listed))
+    found = {v.name: v for v in verify(path, **asked).checks}
+    assert not found["release 1: recorded in the ledger"].holds

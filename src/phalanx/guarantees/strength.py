@@ -36,7 +36,9 @@ def promises_nothing(guarantee: Guarantee) -> str:
             if given["l"] == 1 and exact(given["c"], "c") > 1
             else ""
         )
-    if given.get("protected") == [] and not given.get("permanent"):
+    protected = given.get("protected")
+    none = isinstance(protected, list) and all(value is None for value in protected)
+    if none and not given.get("permanent"):
         return "it protects no value, so it promises nothing"
     words = (
         _NOTHING if "epsilon" not in given else {"delta": "with that probability the promise fails"}

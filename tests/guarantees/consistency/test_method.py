@@ -41,6 +41,19 @@ def also(**more: object) -> object:
     return lambda method: method | more
 
 
+def weaker(name: str) -> object:
+    """The promises, of which the last one has another name and the same numbers."""
+    kept = {"k", "l", "m"}
+    return lambda listed: [
+        *listed[:-1],
+        {"name": name} | {key: value for key, value in listed[-1].items() if key in kept},
+    ]
+
+
+def protecting(value: str) -> object:
+    return lambda listed: [listed[0] | {"protected": [value]}]
+
+
 @pytest.mark.parametrize("kind", ALL)
 def test_what_a_method_says_of_itself_holds(releases, kind):
     """An honest manifest has no such fault."""
@@ -65,6 +78,18 @@ def test_what_a_method_says_of_itself_holds(releases, kind):
         ("exposed", {"may_suppress": []}, "rows may be suppressed (no-group, spent-budget)"),
         ("sliced", {"method": also(sensitive_column_size=2), "holds_if_method_known": True}, "of slicing they do not"),
         ("sliced", {"method": also(not_eligible="suppress")}, "rows may be suppressed (not-eligible)"),
+        ("generalized", {"guarantees": weaker("distinct-l-diversity")}, "it promises frequency-l-diversity, and no"),
+        ("generalized", {"method": also(diversity="entropy")}, "it promises entropy-l-diversity, and no"),
+        ("sliced", {"guarantees": weaker("distinct-l-diverse-slicing")}, "it promises l-diverse-slicing, and no"),
+        ("sliced", {"method": also(cuts="relaxed", check="exact")}, "it promises l-diverse-slicing-counted, and no"),
+        ("series", {"guarantees": weaker("m-invariance-consecutive")}, "it promises m-invariance, and no"),
+        ("series", {"guarantees": weaker("m-uniqueness")}, "it promises m-invariance, and no"),
+        ("exposed", {"guarantees": weaker("frequency-l-diversity")}, "it promises global-guarantee, and no"),
+        ("exposed", {"guarantees": protecting("nope")}, "it promises global-guarantee, and no"),
+        ("exposed", {"method": also(protect="all")}, "it promises global-guarantee, and no"),
+        ("exposed", {"method": also(permanent=["flu"])}, "it promises global-guarantee, and no"),
+        ("bucketized", {"guarantees": weaker("frequency-l-diversity")}, "it promises anatomy-l-diversity, and no"),
+        ("perturbed", {"guarantees": [{"name": "k-anonymity", "k": 2}]}, "it promises mutual-cover, and no"),
     ],
 )  # fmt: skip
 def test_what_it_says_and_cannot_be(releases, kind, changes, what):
@@ -95,18 +120,27 @@ def test_registered_persons_fill_groups(tmp_path):
 
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
-    "mondrian": [{"k": 4}, {"k": 4, "l": 2}, {"k": 4, "l": 2, "cuts": "strict"}, {"k": 4, "cuts": "strict"}],
+    "mondrian": [
+        {"k": 4}, {"k": 4, "l": 2}, {"k": 4, "l": 2, "cuts": "strict"}, {"k": 4, "cuts": "strict"}, {"k": 4, "t": "1/2"},
+        {"k": 4, "l": 2, "diversity": "distinct"}, {"k": 4, "l": 2, "diversity": "entropy"}, {"k": 4, "l": 2, "diversity": "recursive", "c": 2},
+    ],
     "anatomy": [{"l": 2}],
     "m-invariance": [
         {"m": 2}, {"m": 2, "balancing": "paper"}, {"m": 2, "remember": False}, {"m": 2, "changed": "suppress"},
         {"m": 2, "changed": "new-record"}, {"m": 2, "not_eligible": "suppress"},
     ],
-    "global-guarantee": [{"l": 2}, {"l": 2, "grouping": "bottom-up"}, {"l": 2, "permanent": ["hiv"]}],
+    "global-guarantee": [
+        {"l": 2}, {"l": 2, "grouping": "bottom-up"}, {"l": 2, "permanent": ["hiv"]}, {"l": 2, "protect": ["hiv", 3]},
+        {"l": 2, "protect": {"least_frequent": 0.1}},
+    ],
     "slicing": [
         {"l": 2, "columns": 2}, {"l": 2, "columns": 2, "sensitive_column_size": 1}, {"l": 2, "columns": [["a"], ["b"]]},
         {"l": 2, "columns": [["a"], ["b"]], "cuts": "balanced"}, {"l": 2, "columns": 2, "not_eligible": "suppress"},
         {"l": 2, "columns": 2, "grouping": "membership", "bucket_size": 2}, {"l": 2, "columns": 2, "workload": [["a", "b"]]},
-        {"l": 2, "columns": 2, "cuts": "balanced", "workload": [["a", "b"]]},
+        {"l": 2, "columns": 2, "cuts": "balanced", "workload": [["a", "b"]]}, {"l": 2, "columns": 2, "diversity": "distinct"},
+        {"l": 2, "columns": 2, "diversity": "recursive", "c": 2}, {"l": 2, "columns": 2, "t": "1/2"},
+        {"l": 2, "columns": 2, "cuts": "relaxed", "check": "exact"}, {"l": 2, "columns": 2, "cuts": "relaxed", "not_eligible": "suppress"},
+        {"l": 2, "columns": 2, "cuts": "relaxed", "check": "local"},
     ],
     "mutual-cover": [{"delta": "1/4"}],
     "safe-sampling": [{"epsilon": 1, "delta": 1e-6}],
@@ -121,6 +155,14 @@ def test_what_is_known_of_a_method_is_what_it_says(name):
         said, known = method.parameters(), _METHODS[name]
         assert known.tells(said) == (not method.holds_if_method_known), options
         assert known.suppresses(said) == set(method.may_suppress), options
+        promised = [promise.parameters() for promise in method.guarantees]
+        for asked, fields in known.asks(said).items():
+            (one,) = (promise for promise in promised if promise["name"] == asked)
+            assert all((one.get(field) or None) == (of or None) for field, of in fields.items()), (
+                options
+            )
+        about_values = {promise["name"] for promise in promised} - {"k-anonymity"}
+        assert about_values == known.asks(said).keys(), options
         assert {form for promise in method.guarantees for form in promise.forms} >= {known.form}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import phalanx as px
 from naive import mutual_cover as naive
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -484,3 +485,24 @@ def test_it_is_about_perturbed_releases():
         for v in verify([other])
         if not v.holds
     )
+
+
+def test_more_changes_than_quasi_identifiers_is_no_promise():
+    """By the file alone: no row can keep it."""
+    release = BY_HAND.publish().release
+    (rows, *_) = MutualCover(delta="1/4", changes=3).check(release)
+    assert not rows.holds and "there are 2" in rows.note
+    assert MutualCover(delta="1/4", changes=2).check(release)[0].holds
+
+
+@pytest.mark.parametrize(("others", "holds"), [(0, True), (1, False), (3, False), (4, True)])
+def test_rows_without_a_value_are_enough_for_a_group(others, holds):
+    """Of those whose value is not applicable as of the others, or none."""
+    ill = ["none"] * others + ["flu", "gout"] * 4
+    table = pl.DataFrame({"age": [30 + i % 4 for i in range(len(ill))], "ill": ill})
+    schema = px.Schema(quasi=["age"], sensitive="ill", not_applicable=["none"])
+    enough = table.with_columns(ill=pl.Series(["flu", "gout"] * (len(ill) // 2 + 1)).head(len(ill)))
+    form = px.publish(enough, schema, px.MutualCover(delta="1/4"), seed=1).form
+    lying = released(replace(form, table=form.table.with_columns(ill=pl.Series(ill))))
+    (rows, *_) = MutualCover(delta="1/4").check(lying)
+    assert rows.holds is holds

@@ -284,3 +284,48 @@ def test_what_did_not_settle_is_said(monkeypatch):
     assert not any("did not settle" in one.note for one in settled)
     assert "did not settle: its numbers are off by up to" in verdict.note
     assert "did not settle" in found.note
+
+
+def test_what_no_world_gives_is_no_promise_kept():
+    """Bounds that exclude each other show that the table is another one: its first bucket, of one
+    row, would hold a tuple that no row has. By all worlds there is none.
+    """
+    columns, buckets = (("a",), ("b", "s")), [0, 1, 1, 1, 1, 1]
+    kinds = [("a0", "b1")] + [("a0", "b0")] * 2 + [("a2", "b0")] + [("a2", "b1")] * 2
+    own = ["s0", "s1", "s2", "s1", "s0", "s0"]
+    rows = [{"a": a, "b": b, "s": s} for (a, b), s in zip(kinds, own, strict=True)]
+    case = publish(rows, columns, buckets)
+    (honest,) = SlicedCounting(l="6/5").check(case.release, (), case.original)
+    assert honest.worst is not None
+    swapped = [row | {"b": b} for row, b in zip(rows, ["b0"] * 3 + ["b1"] * 3, strict=True)]
+    other = publish(swapped, columns, buckets)
+    assert all_worlds(other.tuples, columns, case.buckets, "s") == [{}] * 6
+    (found,) = SlicedCounting(l="6/5").check(case.release, (), other.original)
+    assert (found.holds, found.worst) == (False, None) and "no way to put the rows" in found.note
+
+
+def test_a_row_that_is_in_no_bucket_is_told():
+    """As a fault of the release, so that all other checks are told, too."""
+    rows = [{"a": 1, "s": "flu"}, {"a": 2, "s": "flu"}, {"a": 3, "s": "gout"}]
+    case = publish(rows, (("a",), ("s",)), [0, 0, 0])
+    other = publish([*rows[:2], {"a": 4, "s": "gout"}], (("a",), ("s",)), [0, 0, 0])
+    (found,) = SlicedCounting(l=2).check(case.release, (), other.original)
+    assert (found.holds, found.worst) == (False, None) and "match no bucket" in found.note
+
+
+def test_what_bounds_settle_is_no_estimate():
+    """And is not called one."""
+    rows = [{"a": 1, "s": "flu"}, {"a": 2, "s": "flu"}, {"a": 3, "s": "gout"}]
+    case = publish(rows, (("a",), ("s",)), [0, 0, 0])
+    (settled,) = SlicedCounting(l=2).check(case.release, (), case.original)
+    assert "estimated" not in settled.note
+
+
+def test_what_they_leave_open_is_called_an_estimate():
+    """Beside its figure."""
+    kinds = [(0, 1, "gout"), (0, 0, "flu"), (1, 1, "gout"), (0, 1, "gout")]
+    kinds += [(0, 1, "rash"), (0, 0, "rash"), (1, 0, "gout"), (1, 0, "gout")]
+    rows = [{"a": a, "b": b, "s": s} for a, b, s in kinds]
+    case = publish(rows, (("a",), ("b",), ("s",)), [1, 1, 1, 0, 0, 1, 0, 0])
+    (likely,) = SlicedCounting(l=2).check(case.release, (), case.original)
+    assert likely.note.endswith("4 different tuples, and estimated where that is open")

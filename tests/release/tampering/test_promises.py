@@ -83,6 +83,10 @@ def folders(issued: list[Path], tmp_path: Path) -> list[Path]:
             "m-invariance: m = 1 promises nothing: every group holds 1 value or more",
         ),
         (
+            [{"name": "global-guarantee", "l": 2, "protected": [None]}],
+            "global-guarantee: it protects no value, so it promises nothing",
+        ),
+        (
             [{"name": "k-anonymity", "k": 1}],
             "k-anonymity: k = 1 promises nothing: each person is among 1 person or more",
         ),
@@ -176,7 +180,8 @@ def test_a_later_release_may_promise_more(folders: list[Path]) -> None:
     stated(
         folders[0],
         guarantees=[{"name": "m-invariance-consecutive", "m": 2, "balancing": "paper"}],
-        method={"name": "m-invariance", "m": 2},
+        method={"name": "m-invariance", "m": 2, "remember": False},
+        holds_if_method_known=False,
     )
     chained(folders)
     assert refusal(folders) == ""

@@ -249,8 +249,10 @@ def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints, *_
     numbers = weight * view.sizes[bucket]
     others = {"rows": numbers / np.bincount(owner, weights=numbers, minlength=len(rows))[owner]}
     off = 0.0
-    if int(persons[np.unique(owner)].sum()) == int(view.sizes.sum()):
-        others["counting"], off = counted(view, tuples, persons, owner, bucket)
+    all_are_there = int(persons[np.unique(owner)].sum()) == int(view.sizes.sum())
+    counts = counted(view, tuples, persons, owner, bucket) if all_are_there else None
+    if counts is not None:
+        others["counting"], off = counts[0], counts[2]
     return view.sensitive, (owner, group, weight), others, off
 
 

@@ -18,6 +18,10 @@ def _no_reason(_: _Parameters) -> frozenset[str]:
     return frozenset()
 
 
+def _nothing(_: _Parameters) -> Mapping[str, _Parameters]:
+    return {}
+
+
 @dataclass(frozen=True)
 class _Known:
     """What is known of a method."""
@@ -29,6 +33,8 @@ class _Known:
     """Whether these parameters let an adversary who knows the method infer more than is promised."""
     suppresses: Callable[[_Parameters], frozenset[str]] = _no_reason
     """Why rows may be suppressed with them."""
+    asks: Callable[[_Parameters], Mapping[str, _Parameters]] = _nothing
+    """Which promises they ask for, by name, with what each must say beside its numbers."""
 
 
 def _about_values(method: _Parameters) -> bool:
@@ -53,6 +59,48 @@ def _slicing_tells(method: _Parameters) -> bool:
     return cut or (chosen and method.get("sensitive_column_size") != 1)
 
 
+_OF_SHARES: Final[Mapping[str, str]] = {
+    "frequency": "l-diverse-slicing",
+    "distinct": "distinct-l-diverse-slicing",
+    "recursive": "recursive-l-diverse-slicing",
+}
+
+
+def _mondrian_asks(method: _Parameters) -> Mapping[str, _Parameters]:
+    asked = []
+    if method.get("l") is not None:
+        asked.append(f"{method.get('diversity', 'frequency')}-l-diversity")
+    if method.get("t") is not None:
+        asked.append("t-closeness")
+    return {name: {} for name in asked}
+
+
+def _slicing_asks(method: _Parameters) -> Mapping[str, _Parameters]:
+    diversity = method.get("diversity", "frequency")
+    asked = [_OF_SHARES.get(str(diversity), str(diversity))]
+    several = method.get("cuts") == "relaxed" or method.get("generalize_columns_k") is not None
+    refuses = method.get("not_eligible", "refuse") == "refuse"
+    if diversity == "frequency" and method.get("check") == "exact" and several and refuses:
+        asked.append("l-diverse-slicing-counted")
+    if method.get("t") is not None:
+        asked.append("t-close-slicing")
+    return {name: {} for name in asked}
+
+
+def _m_invariance_asks(method: _Parameters) -> Mapping[str, _Parameters]:
+    return {f"m-invariance{'-consecutive' * (method.get('remember') is False)}": {}}
+
+
+def _global_asks(method: _Parameters) -> Mapping[str, _Parameters]:
+    protect = method.get("protect", "all")
+    listed = protect if isinstance(protect, list) else "all"
+    return {"global-guarantee": {"protected": listed, "permanent": method.get("permanent")}}
+
+
+def _always(name: str) -> Callable[[_Parameters], Mapping[str, _Parameters]]:
+    return lambda _: {name: {}}
+
+
 def _where_asked(**words: str) -> Callable[[_Parameters], frozenset[str]]:
     """The reasons of parameters that say "suppress"."""
     return lambda method: frozenset(
@@ -66,7 +114,9 @@ def _global_suppresses(method: _Parameters) -> frozenset[str]:
 
 
 _METHODS: Final[Mapping[str, _Known]] = {
-    "anatomy": _Known("bucketized", frozenset("l"), lambda _: False),
+    "anatomy": _Known(
+        "bucketized", frozenset("l"), lambda _: False, asks=_always("anatomy-l-diversity")
+    ),
     "global-guarantee": _Known(
         "generalized",
         frozenset("l"),
@@ -74,20 +124,31 @@ _METHODS: Final[Mapping[str, _Known]] = {
             method.get("grouping", "balanced") != "balanced" or bool(method.get("permanent"))
         ),
         _global_suppresses,
+        _global_asks,
     ),
     "m-invariance": _Known(
         "generalized",
         frozenset("m"),
         _m_invariance_tells,
         _where_asked(changed="changed-value", not_eligible="not-eligible"),
+        _m_invariance_asks,
     ),
-    "mondrian": _Known("generalized", frozenset("klct"), _mondrian_tells),
-    "mutual-cover": _Known("perturbed", frozenset({"delta", "changes"}), lambda _: True),
+    "mondrian": _Known("generalized", frozenset("klct"), _mondrian_tells, asks=_mondrian_asks),
+    "mutual-cover": _Known(
+        "perturbed", frozenset({"delta", "changes"}), lambda _: True, asks=_always("mutual-cover")
+    ),
     "safe-sampling": _Known(
-        "recoded", frozenset({"epsilon", "delta", "k", "beta"}), lambda _: False
+        "recoded",
+        frozenset({"epsilon", "delta", "k", "beta"}),
+        lambda _: False,
+        asks=_always("differential-privacy"),
     ),
     "slicing": _Known(
-        "sliced", frozenset("lct"), _slicing_tells, _where_asked(not_eligible="not-eligible")
+        "sliced",
+        frozenset("lct"),
+        _slicing_tells,
+        _where_asked(not_eligible="not-eligible"),
+        _slicing_asks,
     ),
 }
 
@@ -104,6 +165,13 @@ def method_faults(manifest: Manifest) -> Iterator[str]:
     for parameter in sorted(known.promised - promised & method.keys()):
         if method.get(parameter) is not None and (parameter, method[parameter]) != ("k", 1):
             yield f"the method says {parameter} = {method[parameter]}, and nothing promises it"
+    for asked, fields in known.asks(method).items():
+        if not any(
+            promise.get("name") == asked
+            and all((promise.get(field) or None) == (of or None) for field, of in fields.items())
+            for promise in manifest.guarantees
+        ):
+            yield f"by what the method says it promises {asked}, and no promise says so"
     k = method.get("k")
     persons = manifest.rows + manifest.registered
     if isinstance(k, int) and k > persons > 0:

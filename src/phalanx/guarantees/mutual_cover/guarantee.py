@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from phalanx.arrays import Ints
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.not_applicable import is_listed
 from phalanx.errors import PlanError
@@ -171,10 +171,19 @@ class MutualCover:
         return self._verdict(part, bound, None, holds=True, note=f"not checked: {why}")
 
     def _file(self, form: Perturbed) -> Verdict:
-        """What the file alone shows: rows enough for a group."""
-        enough = form.rows >= self.tuples or not form.rows
+        """What the file alone shows: rows enough for a group, of each kind, and quasi-identifiers
+        enough to change.
+        """
+        without = self._without(form)
+        kinds = [int(rows.sum()) for rows in (without, ~without) if rows.any()]
+        fewest, quasi = min(kinds, default=0), len(form.attribute("quasi"))
         note = "a group has at least so many" if form.rows else "the table has no rows"
-        return self._verdict("rows", self.tuples, form.rows or None, holds=enough, note=note)
+        if len(kinds) > 1:
+            note = f"{note}, of rows whose value is applicable and of others each"
+        if changes := self.changes > quasi:
+            note = f"{self.changes} quasi-identifiers change in every row, and there are {quasi}"
+        enough = (fewest >= self.tuples or not form.rows) and not changes
+        return self._verdict("rows", self.tuples, fewest or None, holds=enough, note=note)
 
     def _original(
         self, form: Perturbed, microdata: Microdata | None, rows: Ints | None
@@ -254,6 +263,14 @@ class MutualCover:
             note=note,
         )
 
+    @staticmethod
+    def _without(form: Perturbed) -> Bools:
+        """Which rows have a value that is not applicable, shape (n,)."""
+        listed = [value for a in form.attribute("sensitive") for value in a.not_applicable]
+        if not listed or form.sensitive is None:
+            return np.zeros(form.rows, dtype=np.bool_)
+        return is_listed(form.table[form.sensitive], listed)
+
     def _apart(
         self, form: Perturbed, outputs: OutputTables | None, *, sound: bool
     ) -> Iterator[Verdict]:
@@ -261,14 +278,13 @@ class MutualCover:
         as anyone may know which a person is.
         """
         part = "rows without a value"
-        listed = [value for a in form.attribute("sensitive") for value in a.not_applicable]
-        if not listed or form.sensitive is None:
+        if not any(a.not_applicable for a in form.attribute("sensitive")):
             return
         if outputs is None or not sound:
             why = _NO_TABLES if outputs is None else "the random output tables are not sound"
             yield self._not_checked(part, 0, why)
             return
-        without = is_listed(form.table[form.sensitive], listed)
+        without = self._without(form)
         groups = len(outputs.of)
         held = np.bincount(outputs.group, weights=without, minlength=groups)
         mixed = int(((held > 0) & (held < np.bincount(outputs.group, minlength=groups))).sum())

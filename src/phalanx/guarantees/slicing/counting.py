@@ -28,7 +28,6 @@ import polars as pl
 
 from phalanx.arrays import Floats, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.errors import ReleaseError
 from phalanx.exact import Number, bounded, exact, largest_ratio
 from phalanx.guarantees.base import FromFields, Verdict
 from phalanx.guarantees.sentences import one_in
@@ -116,8 +115,13 @@ class SlicedCounting(FromFields):
                 " the original table alone; give that of all published rows"
             )
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=note)]
-        largest, tuples, off = _largest(view, view.sensitive, microdata, bound)
+        counts = _largest(view, view.sensitive, microdata, bound)
+        if isinstance(counts, str):
+            return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=counts)]
+        largest, tuples, likely, off = counts
         note = f"who must be in which bucket was counted for {tuples} different tuples"
+        if likely:
+            note += ", and estimated where that is open"
         return [
             Verdict(
                 name=self.name,
@@ -145,9 +149,10 @@ class SlicedCounting(FromFields):
 
 def _largest(
     view: View, groups: Groups, microdata: Microdata, bound: Fraction
-) -> tuple[Fraction, int, float]:
+) -> tuple[Fraction, int, bool, float] | str:
     """The largest probability of a value of anybody who matches a bucket above the bound, rounded
-    up to a millionth; how many different tuples these are; and by how much the estimate is off.
+    up to a millionth; how many different tuples these are; whether it is an estimate; and by how much
+    that is off. Or why there is none: no way to put persons into buckets gives what is published.
     """
     people = pl.DataFrame(view.of_people(microdata, np.arange(microdata.rows)))
     distinct = people.group_by(people.columns, maintain_order=True).len("\0persons")
@@ -158,11 +163,11 @@ def _largest(
     pairs = [(some.tuple, some.bucket) for some in matches(view, tuples)]
     tuple_of, bucket = (np.concatenate(part) for part in zip(*pairs, strict=True))
     if len(np.unique(tuple_of)) < len(tuples):
-        raise ReleaseError(
-            "the original table that was given has rows that match no bucket; give that of this"
-            " release."
-        )
-    share, off = counted(view, tuples, persons, tuple_of, bucket)
+        return "the original table has rows that match no bucket"
+    numbers = counted(view, tuples, persons, tuple_of, bucket)
+    if numbers is None:
+        return "no way to put the rows of the original table into buckets gives what is published"
+    share, likely, off = numbers
     group = np.searchsorted(
         view.cell_bucket * len(view.sides[-1].values) + view.cell_value,
         bucket * len(view.sides[-1].values) + tuples[tuple_of, -1],
@@ -192,7 +197,7 @@ def _largest(
         if isinstance(most, float)
         else Fraction(0)
     )
-    return largest, int(concerned.sum()), off
+    return largest, int(concerned.sum()), likely, off
 
 
 def unsettled(off: float) -> list[str]:
@@ -208,9 +213,10 @@ def unsettled(off: float) -> list[str]:
 
 def counted(
     view: View, tuples: Ints, persons: Ints, tuple_of: Ints, bucket: Ints
-) -> tuple[Floats, float]:
+) -> tuple[Floats, bool, float] | None:
     """How probable each pair's bucket is for a person with its tuple, by counting; sums to 1 over
-    each tuple, shape (p,). And by which part of it some number of persons is still off.
+    each tuple, shape (p,). Whether some of it is an estimate, and by which part of it some number of
+    persons is still off. None where bounds exclude each other, so that there is no world.
 
     ``tuples`` (t, c), which so many ``persons`` (t,) have; ``tuple_of`` and ``bucket`` (p,): all
     pairs of a tuple and a bucket that it matches.
@@ -223,6 +229,8 @@ def counted(
         ),
     ]
     low, high = bounds(margins)
+    if (low > high).any():
+        return None
     is_open = low < high
     x = np.where(is_open, 0.0, low)
     rest = []
@@ -232,7 +240,7 @@ def counted(
     x[is_open], off = likeliest(rest)
     sums = np.bincount(tuple_of, weights=x, minlength=len(persons))
     share = np.divide(x, sums[tuple_of], out=np.zeros(len(x)), where=sums[tuple_of] > 0)
-    return np.asarray(share), off
+    return np.asarray(share), bool(is_open.any()), off
 
 
 def likeliest(margins: Sequence[tuple[Ints, Floats]]) -> tuple[Floats, float]:
@@ -268,7 +276,8 @@ def _scaled(logs: Floats, margins: Sequence[tuple[Ints, Floats]]) -> tuple[Float
 
 def bounds(margins: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """The least and greatest number of each pair that the margins leave open, each of shape (p,),
-    tightened in turns; ``margins``: what each pair adds to, and the totals.
+    tightened in turns, until a least one is above the greatest, as where there is no world;
+    ``margins``: what each pair adds to, and the totals.
     """
     pairs = len(margins[0][0])
     low, high = (
@@ -286,6 +295,8 @@ def bounds(margins: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
                 np.maximum(low, (total - highs)[of] + high),
                 np.minimum(high, (total - lows)[of] + low),
             )
-        if np.array_equal(before[0], low) and np.array_equal(before[1], high):
+        if (low > high).any() or (
+            np.array_equal(before[0], low) and np.array_equal(before[1], high)
+        ):
             break
     return low, high
