@@ -37,8 +37,8 @@ def read_source(
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet, Arrow/Feather, Excel, SPSS, Stata or
     SAS file, a folder of Parquet files, the rows of a query, or a table in memory.
 
-    Types of a CSV, a workbook, and of SQLite, follow all of its rows (see
-    ``phalanx.data.sources.csv_files``); an empty field is missing. Codes of SPSS, Stata and SAS are
+    Types of a CSV, and of a workbook, follow all of its rows (see
+    ``phalanx.data.sources.csv_files``), those of SQLite the first million; an empty field is missing. Codes of SPSS, Stata and SAS are
     kept, but for the columns in ``text``, which hold the labels that the file has for them.
     Categories become text.
 
@@ -65,8 +65,8 @@ def read_source(
     ------
     SourceError
         Where there is no such file, where it is malformed, declares more than a file of its size can
-        hold, or holds a value of more than 16 MB, where the database refuses the query, and for what
-        is no table.
+        hold, holds a value of more than 16 MB, or changes while it is read, where the database
+        refuses the query, and for what is no table.
     MachineError
         Where the machine lacks the memory, threads or open files that reading takes.
     """
