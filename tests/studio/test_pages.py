@@ -98,6 +98,18 @@ def test_a_lost_folder_is_said(tmp_path: Path) -> None:
     assert "Its folder is not" not in browser.get("/").text
 
 
+def test_a_project_that_was_moved_is_looked_at_where_it_is(tmp_path: Path) -> None:
+    """With its plan, its ledger and its releases."""
+    was, now = tmp_path / "was", tmp_path / "now"
+    was.mkdir()
+    studio_on(was).place.plan().publish()
+    was.rename(now)
+    browser = studio_on(now).inside()
+    assert "Its folder is not" not in browser.get("/").text
+    for address in ("/release/ward/1/compare", "/release/ward/1/handover"):
+        assert browser.get(address).status_code == 200
+
+
 @pytest.mark.parametrize("harm", ["moved", "cut"])
 def test_a_folder_that_was_harmed_meanwhile_is_not_handed_over(tmp_path: Path, harm: str) -> None:
     """Though it was looked at before; and is again once it is put back."""

@@ -4,7 +4,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.plan import Plan
 from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.table import profile
+from phalanx.series.earlier import lies_at
 from phalanx.series.released import Release
 from phalanx.studio.jobs import Jobs
 from phalanx.studio.soon import Soon
@@ -157,8 +158,13 @@ class Place:
             return ask(ledger)
 
     def entries(self, series: str) -> Sequence[ReleaseEntry]:
-        """The releases of a series, in order; none where it has not begun."""
-        return self.with_ledger(lambda ledger: ledger.releases(series), [])
+        """The releases of a series, in order, each with the folder in which it lies now; none where it
+        has not begun.
+        """
+        listed = self.with_ledger(lambda ledger: ledger.releases(series), [])
+        if not self.has_plan or (plan := self.plan()).name != series:
+            return listed
+        return [replace(e, folder=str(lies_at(e, plan.publish_to()))) for e in listed]
 
     def entry(self, series: str, number: int) -> ReleaseEntry:
         """One release; LedgerError where there is none of this number."""

@@ -39,7 +39,9 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     first = [] if plan is None or plan.name not in series_of else [series_of.pop(plan.name)]
     ordered = [*first, *series_of.values()]
     for series in ordered:
-        series["releases"] = [_release(place, series["name"], e) for e in series.pop("entries")]
+        series["releases"] = [
+            _release(place, series["name"], entry) for entry in place.entries(series["name"])
+        ]
     return {
         "plan": None if plan is None else {"name": plan.name, "method": _method(place)},
         "series": ordered,
@@ -87,7 +89,6 @@ def _series(ledger: Ledger) -> list[dict[str, Any]]:
                 in_words(g, sensitive=s.promise.get("sensitive") is not None)
                 for g in s.promise.get("guarantees", [])
             ],
-            "entries": ledger.releases(s.name),
         }
         for s in ledger.series()
     ]
