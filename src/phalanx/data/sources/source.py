@@ -38,9 +38,9 @@ def read_source(
     SAS file, a folder of Parquet files, the rows of a query, or a table in memory.
 
     Types of a CSV, and of a workbook, follow all of its rows (see
-    ``phalanx.data.sources.csv_files``), those of SQLite the first million; an empty field is missing. Codes of SPSS, Stata and SAS are
-    kept, but for the columns in ``text``, which hold the labels that the file has for them.
-    Categories become text.
+    ``phalanx.data.sources.csv_files``), those of SQLite the first million; an empty field is missing.
+    Codes of SPSS, Stata and SAS are kept, but for the columns in ``text``, which hold the labels that
+    the file has for them. Categories become text.
 
     Parameters
     ----------
