@@ -161,7 +161,8 @@ class Place:
         """The releases of a series, in order, each with the folder in which it lies now; none where it
         has not begun.
         """
-        listed = self.with_ledger(lambda ledger: ledger.releases(series), [])
+        none: list[ReleaseEntry] = []
+        listed = self.with_ledger(lambda ledger: ledger.releases(series), none)
         if not self.has_plan or (plan := self.plan()).name != series:
             return listed
         return [replace(e, folder=str(lies_at(e, plan.publish_to()))) for e in listed]
