@@ -25,6 +25,7 @@ from phalanx.cli import main
 from phalanx.release.folder import Release
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.promises import KNOWN_METHOD
+from support.tampering_cases import refusal, stated
 
 KNOWN, SUPPRESSED = "adversary who knows the method", "suppressed rows"
 VALUES = "aaaaaaaabbcd"
@@ -266,3 +267,52 @@ def test_a_plan_publishes_what_its_method_states(tmp_path):
         made.manifest.may_suppress == ["not-eligible"]
         and made.manifest.holds_if_method_known is False
     )
+
+
+AGES = [1, 2, 4, 7, 11, 16, 22, 29]
+TOLD = {
+    "suppressed rows": (
+        [MInvariance(m=2, not_eligible="suppress"), MInvariance(m=2), MInvariance(m=2)],
+        ["aaab", "aaabbb", "aaabbb"],
+    ),
+    "groups grown around holders": (
+        [
+            GlobalGuarantee(l=2, protect=["a"], grouping="bottom-up"),
+            GlobalGuarantee(l=2, protect=["a"]),
+            GlobalGuarantee(l=2, protect=["a"]),
+        ],
+        ["abbbbbbb", "bbbbbbba", "bbbbbbba"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_an_earlier_release_told_stays_told(tmp_path, case):
+    """A promise about all releases does not hold again against who knows the method once a release
+    did not state it; nor may a manifest say that it does.
+    """
+    made = []
+    for method, ill in zip(*TOLD[case], strict=True):
+        table = pl.DataFrame({"who": AGES[: len(ill)], "age": AGES[: len(ill)], "ill": list(ill)})
+        series = Series(
+            "s",
+            Schema(identifier="who", quasi=["age"], sensitive="ill"),
+            method,
+            to=tmp_path,
+            ledger=f"sqlite:///{tmp_path}/l.db",
+            report=False,
+        )
+        made.append(series.publish(table).path)
+    assert [Release.read(path).manifest.holds_if_method_known for path in made] == [False] * 3
+    assert verify(made).holds
+    stated(made[-1], holds_if_method_known=True)
+    assert "and the release before it does not say so" in refusal(made)
+    assert "the release before it" not in refusal(made[-1:])
+
+
+def test_a_promise_about_one_release_is_its_own(tmp_path):
+    """Strict cuts told of the first; what balanced ones promise of the second holds."""
+    for method, holds in ((Mondrian(k=2, l=2, cuts="strict"), False), (Mondrian(k=2, l=2), True)):
+        (made,) = publish(tmp_path, method, people("aabbccddeeff"))
+        assert made.manifest.holds_if_method_known is holds
+    assert made.number == 2 and verify([tmp_path / "out" / f"clinic-{n}" for n in (1, 2)]).holds

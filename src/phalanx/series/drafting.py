@@ -225,15 +225,13 @@ class Drafting:
 
     def manifest_fields(self, draft: Draft, rng: Randomness) -> dict[str, Any]:
         method = self.method.parameters()
+        promised = draft.guarantees or households.guarantees_of(self.method, self.microdata.schema)
+        lasting = any(getattr(guarantee, "over_series", False) for guarantee in promised)
         return {
             "series": self.series,
             "number": self.number,
             "method": method,
-            "guarantees": [
-                g.parameters()
-                for g in draft.guarantees
-                or households.guarantees_of(self.method, self.microdata.schema)
-            ],
+            "guarantees": [guarantee.parameters() for guarantee in promised],
             "boxes": (
                 "fixed"
                 if draft.form.tells_itself_alone
@@ -248,11 +246,18 @@ class Drafting:
             "privacy_unit": privacy_unit(self.method, self.microdata.schema),
             "holds_if_method_known": self.method.holds_if_method_known
             # who is not in the table has no row, and hides no one whose value is not shown
-            and self.microdata.registry is None,
+            and self.microdata.registry is None
+            # a promise about all releases stays broken for who was told by an earlier one
+            and not (lasting and any(map(_tells, self.earlier))),
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,
         }
+
+
+def _tells(before: Release) -> bool:
+    """Whether a release may have told an adversary who knows the method more than it promises."""
+    return before.manifest.holds_if_method_known is not True
 
 
 def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:

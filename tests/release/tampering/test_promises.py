@@ -183,6 +183,7 @@ def test_a_later_release_may_promise_more(folders: list[Path]) -> None:
         method={"name": "m-invariance", "m": 2, "remember": False},
         holds_if_method_known=False,
     )
+    stated(folders[1], holds_if_method_known=False)
     chained(folders)
     assert refusal(folders) == ""
 

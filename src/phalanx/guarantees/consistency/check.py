@@ -262,6 +262,12 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
     if _UNITS.index(unit) < _UNITS.index(unit_before):
         yield f"it covers each {unit} and no longer each {unit_before}, as the release before it does"
     yield from weakened(manifest.guarantees, before.manifest.guarantees)
+    lasting = [p for p in manifest.guarantees if getattr(from_parameters(p), "over_series", False)]
+    if lasting and manifest.holds_if_method_known and not before.manifest.holds_if_method_known:
+        yield (
+            "it says that its promises hold also against an adversary who knows the method, those of"
+            f" {lasting[0]['name']} are about all releases, and the release before it does not say so"
+        )
 
 
 def _promise_faults(release: Release) -> Iterator[str]:

@@ -44,10 +44,10 @@ def partition(
 
     With a ``workload``, lists of attributes that are asked about together, quasi-identifiers are as
     near as their phi^2 the more often they are asked about together, and hardly nearer than 1 where
-    they never are. Beside the sensitive attribute stand those that are most often asked about with
-    it, the earlier ones where they tie: all of them where no size is given and there is room. No
-    phi^2 with the sensitive attribute is looked at then, since which attribute it chooses tells of
-    values.
+    they never are; without a sensitive attribute, where all are protected, no phi^2 is looked at.
+    Beside the sensitive attribute stand those that are most often asked about with it, the earlier
+    ones where they tie: all of them where no size is given and there is room. No phi^2 with the
+    sensitive attribute is looked at then, since which attribute it chooses tells of values.
 
     Raises PlanError where that many columns, or one of that size, cannot be filled, or the workload
     names something else than these attributes.
@@ -69,6 +69,8 @@ def partition(
     near = matrix
     if workload:
         asked = _asked(workload, names)
+        if sensitive is None:
+            matrix = np.ones_like(matrix)
         matrix = matrix * np.maximum(asked / max(int(asked.max()), 1), _UNASKED)
         if sensitive is not None:
             near = asked.astype(np.float64)
