@@ -618,6 +618,67 @@ def test_timestamps_are_days_there_too(tmp_path):
     assert Release.read(made).form.table["seen_low"].dtype == pl.Date
 
 
+SESSIONS = """
+import os
+import threading
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+from phalanx.errors import PhalanxError
+begun = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+begun.sparkContext.setLogLevel("OFF")
+schema = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", drop=["sex"])
+def publish(name, source, schema=schema, **more):
+    made = Series(name, schema, Mondrian(k=5), to=here / name, engine="spark", memory_limit=MEMORY, **more)
+    return made.publish(source)
+def refused(name, source, **more):
+    try:
+        publish(name, source, **more)
+    except PhalanxError as error:
+        return str(error)
+    raise AssertionError(name)
+frame = begun.read.parquet(str(here / "t.parquet"))
+for name, source in (("frame", frame), ("path", here / "t.parquet")):
+    beside = threading.Thread(target=publish, args=(name, source))
+    beside.start()
+    beside.join()
+    assert (here / name / f"{name}-1").exists(), name
+    assert begun.range(3).count() == 3 and frame.count() == 12_000
+named = "who string, age long, sex string, zip long, ill string"
+other = begun.read.schema(named).parquet(str(here / "named.parquet"))
+made = publish("named", other)
+assert made.form.table["ill"].null_count() == 0
+assert begun.conf.get("spark.sql.caseSensitive") == "false"
+assert "two columns called 'zip'" in refused("twice", frame.select("*", f.col("zip")))
+stamped = frame.withColumn("zip", f.timestamp_seconds(f.col("zip") * 3600))
+begun.conf.set("spark.sql.session.timeZone", "America/New_York")
+assert "in the zone America/New_York" in refused("york", stamped)
+begun.conf.set("spark.sql.session.timeZone", "UTC")
+publish("utc", stamped)
+elsewhere = begun.newSession()
+elsewhere.conf.set("spark.sql.session.timeZone", "America/New_York")
+theirs = elsewhere.read.parquet(str(here / "t.parquet"))
+publish("theirs", theirs)
+assert elsewhere.conf.get("spark.sql.session.timeZone") == "America/New_York"
+begun.stop()
+assert "was stopped" in refused("stopped", frame)
+assert "does not start" in refused("nowhere", here / "t.parquet", spark_master="local[x]")
+publish("again", here / "t.parquet", spark_master="local[2]")
+"""
+
+
+@on_spark
+@pytest.mark.slow
+def test_a_session_that_was_begun_stays_as_it_was(tmp_path):
+    """Whatever thread publishes, and whichever session a frame is of; what its columns are called, and
+    when its times are, is as the session sees it, or refused; and one that does not start is no end.
+    """
+    people().write_parquet(tmp_path / "t.parquet")
+    people().rename({"ill": "Ill"}).write_parquet(tmp_path / "named.parquet")
+    code, said = run(tmp_path, SESSIONS)
+    assert code == 0, said
+
+
 def test_a_check_where_there_is_no_spark_says_so(tmp_path, monkeypatch):
     """An engine that there is not, a master without its engine, and a missing extra."""
     for words, error, settings in (

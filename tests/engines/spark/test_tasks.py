@@ -5,6 +5,7 @@ rows come to their cells in any order.
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -341,10 +342,8 @@ def test_a_colon_in_a_name_is_refused(tmp_path):
 
 
 def test_what_cannot_be_opened_here_is_left_to_spark(tmp_path):
-    """A folder whose files are in others, and what only workers see."""
-    (tmp_path / "people.parquet").mkdir()
-    for path in ("people.parquet", "nowhere"):
-        tasks.check_path(tmp_path / path, SCHEMA)
+    """What only workers see."""
+    tasks.check_path(tmp_path / "nowhere", SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -367,3 +366,47 @@ def test_a_comma_in_the_path_of_releases_is_refused(tmp_path):
     place = tmp_path / "a,b" / "staging"
     with pytest.raises(PlanError, match="a,b' for several folders"), _started(place, "local[2]"):
         pass
+
+
+ALL_ZIPS = Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill")
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ("sub/b.parquet", "with 'sub' in it"),
+        ("b.csv", "with 'b.csv' in it"),
+        ("b.parquet", "the column 'zip' of 'a.parquet' is missing in 'b.parquet'"),
+        ("c.parquet", "column 'zip' is int64 in 'a.parquet' and string in 'c.parquet'"),
+        ("d.parquet", "'d.parquet' is not a whole Parquet file"),
+        ("e.pq", "the column 'Zip'|the column 'zip'"),
+    ],
+)
+def test_each_file_of_a_folder_is_one_of_the_table(tmp_path, other, words):
+    """As where rows are read in this process: Spark would leave out what it does not expect."""
+    table = pl.DataFrame({"who": [1], "age": [2], "sex": ["f"], "zip": [3], "ill": ["x"]})
+    table.write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".a.parquet.crc").touch()
+    tasks.check_path(tmp_path, ALL_ZIPS)
+    path = tmp_path / other
+    path.parent.mkdir(exist_ok=True)
+    changed = {
+        "b.parquet": table.drop("zip"),
+        "c.parquet": table.with_columns(zip=pl.lit("1")),
+        "e.pq": table.rename({"zip": "Zip"}),
+    }.get(other)
+    path.write_bytes(b"nothing") if changed is None else changed.write_parquet(path)
+    with pytest.raises(SourceError, match=words):
+        tasks.check_path(tmp_path, ALL_ZIPS)
+
+
+def test_a_zone_in_any_file_of_a_folder_is_seen(tmp_path):
+    """And not in the first alone, nor in those that end in one way."""
+    stamps = pl.Series([datetime(2020, 1, 1, tzinfo=UTC)])
+    table = pl.DataFrame({"who": [1], "sex": ["f"], "zip": [3], "ill": ["x"]})
+    table.with_columns(age=stamps.dt.convert_time_zone("Asia/Tokyo")).write_parquet(
+        tmp_path / "b.pq"
+    )
+    with pytest.raises(SourceError, match="timestamps of the zone Asia/Tokyo"):
+        tasks.check_path(tmp_path, ALL_ZIPS)

@@ -3,7 +3,7 @@
 interface.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -144,7 +144,7 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
 
 def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
-    _check_unique(names)
+    check_unique(names)
     mixed = _mixed("the pandas table")
     try:
         with refusing(mixed):
@@ -174,8 +174,8 @@ def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
         )
     ):
         read = table if isinstance(table, pa.Table) else pa.table(table)
-    _check_unique(read.column_names)
-    _check_texts(read, drop or ())
+    check_unique(read.column_names)
+    check_texts(read, drop or ())
     mixed = _mixed("the Arrow table")
     try:
         with refusing(mixed):
@@ -190,7 +190,7 @@ def _from_arrow(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     return _by_columns(columns, read.num_rows, drop, "Arrow")
 
 
-def _check_texts(table: Any, drop: Collection[str]) -> None:
+def check_texts(table: Any, drop: Collection[str]) -> None:
     """SourceError for a column of text that is none, as a database that asks for no encoding may
     hold; all else takes it for text until a value is looked at.
     """
@@ -257,7 +257,8 @@ def _like_other(native: Any, frame: pl.DataFrame) -> Any:
     return frame.to_arrow()
 
 
-def _check_unique(names: list[str]) -> None:
+def check_unique(names: Sequence[str]) -> None:
+    """SourceError where a table has two columns of one name."""
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise SourceError(f"the table has two columns called {twice!r}; rename one at the source.")

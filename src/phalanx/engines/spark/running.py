@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from phalanx.data.identifying import UNIQUENESS, refuse
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.data.sources.parquet_folders import files_of
 from phalanx.engines.cells import Cells, sampled_share
 from phalanx.engines.regions import merged
 from phalanx.engines.spark import tasks
@@ -372,8 +373,9 @@ def check_count(cells: int) -> None:
 
 
 def read(spark: "SparkSession", source: Any) -> "DataFrame":
-    """The rows of a file of Parquet, or of a folder of files, by that very name."""
-    return spark.read.parquet(f"file://{_literal(str(Path(source).absolute()))}")
+    """The rows of a file of Parquet, or of the files of a folder, by their very names."""
+    files = files_of(Path(source).absolute())
+    return spark.read.parquet(*(f"file://{_literal(str(file))}" for file in files))
 
 
 def _literal(path: str) -> str:

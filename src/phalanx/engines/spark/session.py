@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from phalanx.errors import ExtraError, PlanError, require_extra
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 FEATURE: Final = "engine = 'spark'"
 LOCAL: Final = "local[*]"
@@ -36,12 +37,15 @@ _ALWAYS: Final = {
 """Of a session that is started here."""
 _WHILE: Final = {
     "spark.sql.adaptive.enabled": "false",  # it would put small cells together into one task
-    "spark.sql.caseSensitive": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.session.timeZone": "UTC",
 }
 """Of any session, for as long as it is used."""
+_EXACT: Final = {"spark.sql.caseSensitive": "true"}
+"""Where names of columns are told apart by their case, too: as those of a file are. A frame's columns
+were found in its files by the setting of its session, and would be missing under another one.
+"""
 _SILENT: Final = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
@@ -58,14 +62,18 @@ _WORKERS: Final = {
     "PYTHONSAFEPATH": "1",
 }
 """Their environment: each has one processor, and takes no code from the working folder."""
+_INTERRUPTING: Final = (signal.SIGINT, signal.SIGUSR1)
+"""As which an interruption comes: by itself, and handed on by the process that waits for this one."""
 _TAKEN: Final = ("PYTHONPATH", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
 """What they take over from this one."""
 
 
 @contextmanager
-def session(place: Path, master: str | None = None) -> "Iterator[SparkSession]":
-    """A session to work with: the one that is active, which goes on afterwards; else one of our own,
-    for as long as it is needed.
+def session(
+    place: Path, master: str | None = None, frame: "DataFrame | None" = None
+) -> "Iterator[SparkSession]":
+    """A session to work with: that of a frame, or the one that is active, which go on afterwards; else
+    one of our own, for as long as it is needed.
 
     Parameters
     ----------
@@ -74,6 +82,8 @@ def session(place: Path, master: str | None = None) -> "Iterator[SparkSession]":
     master : str, optional
         Where Spark runs, in its own words, as ``local[4]`` or ``spark://host:7077``; all processors
         of this machine if not given.
+    frame : DataFrame, optional
+        A data frame that is worked with.
 
     Yields
     ------
@@ -88,21 +98,29 @@ def session(place: Path, master: str | None = None) -> "Iterator[SparkSession]":
         Where nothing answers there, or another session is active than the one that is asked for.
     """
     require_extra("spark", FEATURE)
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of versions that PySpark does not know yet
+        if frame is not None:
+            differ = len({name.lower() for name in frame.columns}) == len(set(frame.columns))
+            with _set(frame.sparkSession, exact=not differ):
+                yield frame.sparkSession
+            return
         active = SparkSession.getActiveSession()
+        if active is None and SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no other name for it
+            active = SparkSession.builder.getOrCreate()  # which another thread began
         if active is not None:
             if master is not None and active.sparkContext.master != master:
                 raise PlanError(
                     f"a Spark session is active at {active.sparkContext.master!r}, and"
                     f" spark_master = {master!r}; leave one of the two."
                 )
-            with _set(active):
+            with _set(active, exact=True):
                 yield active
             return
-        with _started(place, master or LOCAL) as own, _set(own):
+        with _started(place, master or LOCAL) as own, _set(own, exact=True):
             yield own
 
 
@@ -163,6 +181,7 @@ def _java() -> Iterator[None]:
     where this one was told to, which is not there any more.
     """
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     there_before = SparkContext._gateway is not None  # noqa: SLF001 - PySpark has no other name for it
     try:
@@ -172,20 +191,37 @@ def _java() -> Iterator[None]:
         if gateway is not None and not there_before:
             gateway.shutdown()
             SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+            SparkContext._active_spark_context = SparkSession._instantiatedSession = None  # noqa: SLF001 - which one that did not start leaves
             _end(getattr(gateway, "proc", None))
 
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], None]]:
     """Ctrl-C does what it did before, once what is given is called: PySpark's own answer to it asks Java
-    in the midst of a question, which fails. What is logged of an interrupted question is not said.
+    in the midst of a question, which fails; and until then, while Java starts, it is remembered, as
+    Java would be left behind. What is logged of an interrupted question is not said.
     """
-    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in _INTERRUPTING if in_main}
     root, java = logging.getLogger(), logging.getLogger("py4j")
+    came: list[int] = []
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if came.count(number) > 1 and callable(then := before[signal.Signals(number)]):
+            then(number, frame)
 
     def as_before() -> None:
-        if threading.current_thread() is threading.main_thread() and before is not None:
-            signal.signal(signal.SIGINT, before)
+        for number, then in before.items():
+            if then is not None:
+                signal.signal(number, then)
+        for first in came[:1]:
+            if callable(then := before[signal.Signals(first)]):
+                then(first, None)
+
+    for number, then in before.items():
+        if callable(then):
+            signal.signal(number, remember)
 
     level = java.level
     java.setLevel(logging.CRITICAL + 1)
@@ -193,6 +229,9 @@ def _interruptible() -> Iterator[Callable[[], None]]:
     try:
         yield as_before
     finally:
+        for number, then in before.items():
+            if signal.getsignal(number) is remember:
+                signal.signal(number, then)
         root.removeFilter(_of_others)
         java.setLevel(level)
 
@@ -244,9 +283,13 @@ def _check_java() -> None:
 
 
 @contextmanager
-def _set(spark: "SparkSession") -> Iterator[None]:
+def _set(spark: "SparkSession", *, exact: bool) -> Iterator[None]:
     """The session's settings, and then those that it had."""
-    settings = _WHILE | {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
+    settings = (
+        _WHILE
+        | (_EXACT if exact else {})
+        | {"spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism)}
+    )
     before = {name: spark.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():

@@ -48,10 +48,11 @@ class OnSpark:
         from phalanx.engines.spark.calling import refusing_spark, stage
         from phalanx.engines.spark.running import Running, read
         from phalanx.engines.spark.session import session
-        from phalanx.engines.spark.tasks import check_path
+        from phalanx.engines.spark.tasks import check_frame, check_path
 
         if is_frame(self.source):
-            place_of = session(place, self.source.sparkSession.sparkContext.master)
+            check_frame(self.source, self.schema)
+            place_of = session(place, frame=self.source)
         else:
             check_path(self.source, self.schema)
             place_of = session(place, self.master)

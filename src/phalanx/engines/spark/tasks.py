@@ -27,7 +27,8 @@ from phalanx.data.microdata import Microdata, check_columns
 from phalanx.data.names import check_named
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.frames import check_texts, check_unique, to_polars
+from phalanx.data.sources.parquet_folders import check_alike, files_of
 from phalanx.data.sources.reading import check_values, malformed
 from phalanx.engines.cells import Cells, Look
 from phalanx.engines.regions import Region
@@ -40,6 +41,7 @@ from phalanx.randomness import Randomness, Shared
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.parquet import ParquetSchema
+    from pyspark.sql import DataFrame
 
 Work = Callable[[int, Microdata, Randomness], Mapping[str, Any]]
 """Publishes a cell, of which it is given the number, the rows and a source of chance; what it gives
@@ -57,7 +59,7 @@ SOLVED: Final = "at int, figures string, fault string"
 AT_ONCE: Final = 1 << 19
 """So many rows are held before they are packed."""
 _NOT_READ: Final = {"Time": "times of a day", "Float16": "numbers of two bytes"}
-_SAME_DAYS: Final = (None, "UTC", "Etc/UTC", "+00:00", "Z")
+_SAME_DAYS: Final = (None, "UTC", "Etc/UTC", "GMT", "+00:00", "Z")
 """Zones of time in which days are those that Spark makes of timestamps."""
 _KEY: Final = 16
 """Bytes of a keyed hash."""
@@ -314,7 +316,10 @@ def _plain(batch: "pa.RecordBatch", schema: Schema) -> pl.DataFrame:
     """The rows that Spark gives, with the types that they have everywhere."""
     import pyarrow as pa
 
-    frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch]))).rename(unquote)
+    table = pa.Table.from_batches([batch])
+    table = table.rename_columns([unquote(name) for name in table.column_names])
+    check_texts(table, schema.drop)
+    frame = pl.DataFrame(pl.from_arrow(table))
     check_values(frame)
     return to_polars(frame, drop=schema.drop)
 
@@ -329,14 +334,16 @@ def check_table(columns: "pa.Schema", schema: Schema) -> list[str]:
     them could name people.
     """
     check_named(columns.names, SourceError)
+    check_unique(columns.names)
     head = to_polars(pl.DataFrame(pl.from_arrow(columns.empty_table())), drop=schema.drop)
     check_columns(head, schema)
     return judged(head, schema)
 
 
 def check_path(source: Any, schema: Schema) -> None:
-    """The same of a path of Parquet, by the end of its only or first file, so that no Spark is started
-    in vain; SourceError where that is no Parquet, and nothing where it cannot be opened here.
+    """The same of a path of Parquet, by the ends of its files, so that no Spark is started in vain, and
+    no file is read in another way than the others; SourceError where one is no Parquet, and nothing
+    where they cannot be opened here.
     """
     import pyarrow.parquet as pq
     from pyarrow import ArrowException, ArrowInvalid
@@ -346,14 +353,35 @@ def check_path(source: Any, schema: Schema) -> None:
         raise SourceError(
             f"Spark reads nothing with a colon in its name, as {path.name!r} has; rename it."
         )
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    with suppress(ArrowException, OSError, IndexError):
-        try:
-            columns = pq.read_metadata(files[0]).schema
-        except ArrowInvalid:
-            raise malformed(files[0], "Parquet") from None
-        check_types(columns, schema)
-        check_table(columns.to_arrow_schema(), schema)
+    files = files_of(path)
+    with suppress(ArrowException, OSError):
+        metas = []
+        for file in files:
+            try:
+                metas.append(pq.read_metadata(file))
+            except ArrowInvalid:
+                raise malformed(file, "Parquet") from None
+        check_alike(files, metas)
+        for meta in metas:
+            check_types(meta.schema, schema)
+        check_table(metas[0].schema.to_arrow_schema(), schema)
+
+
+def check_frame(frame: "DataFrame", schema: Schema) -> None:
+    """SourceError for a frame whose session was stopped, and for one of whose published columns the
+    session shows times in a zone that has other days than UTC, by which they would be published.
+    """
+    spark = frame.sparkSession
+    if spark.sparkContext._jsc is None:  # noqa: SLF001 - PySpark has no other name for it
+        raise SourceError("the Spark session of the data frame was stopped; read the table anew.")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    for name, kind in frame.dtypes:
+        published = schema.role(name) in ("quasi", "sensitive", "keep")
+        if published and kind == "timestamp" and zone not in _SAME_DAYS:
+            raise SourceError(
+                f"column {name!r} holds timestamps, shown in the zone {zone}, whose days are not those of"
+                " UTC; cast it to a date, or set the session's zone to UTC."
+            )
 
 
 def check_types(columns: "ParquetSchema", schema: Schema) -> None:
