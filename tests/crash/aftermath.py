@@ -111,7 +111,10 @@ def at_rest(place: Place, releases: int) -> list[str]:
     if not place.at_rest.fullmatch(" ".join(private)):
         faults.append(f"the folder of the ledger holds {', '.join(private)}")
     faults += [f"the temporary file {path.name} is left" for path in place.temporary.rglob("*")]
-    checked = verify([place.out / name for name in named], ledger=place.ledger)
+    try:
+        checked = verify([place.out / name for name in named], ledger=place.ledger)
+    except PhalanxError as error:
+        return [*faults, f"the releases cannot be verified: {error}"]
     faults += [
         f"{check.name} does not hold ({check.note})" for check in checked.checks if not check.holds
     ]
