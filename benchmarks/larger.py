@@ -197,7 +197,7 @@ def run() -> None:
         )
         asked = ["sqlite:///table.db", "--query", "select * from people"]
         print(
-            f"{'job':<28}{'rows':>12}{'limit':>10}{'seconds':>9}{'cpu':>9}{'peak MB':>9}{'parts':>7}"
+            f"{'job':<36}{'rows':>12}{'limit':>10}{'seconds':>9}{'cpu':>9}{'peak MB':>9}{'parts':>7}"
         )
         first, publish = "releases/larger-1", ["publish", "plan.toml"]
         jobs = [
@@ -220,7 +220,7 @@ def run() -> None:
             with_original = words[0] == "verify" and "--original" in words
             asked = f"{words[0]}, {options.method}{', original' if with_original else ''}"
             print(
-                f"{asked:<28}{options.rows:>12}{options.limit:>10}{figures}{parts:>7}",
+                f"{asked:<36}{options.rows:>12}{options.limit:>10}{figures}{parts:>7}",
                 flush=True,
             )
 
