@@ -98,6 +98,17 @@ def test_a_lost_folder_is_said(tmp_path: Path) -> None:
     assert "Its folder is not" not in browser.get("/").text
 
 
+def test_what_an_earlier_release_told_is_not_promised_away(tmp_path: Path) -> None:
+    """A plan that suppressed rows and no longer does states nothing of who knows the method."""
+    suppressing = PLAN.replace("m = 3  # enough", 'm = 3\nnot_eligible = "suppress"')
+    studio = studio_on(tmp_path, plan=suppressing)
+    studio.place.plan().publish()
+    studio.place.plan_path.write_text(PLAN)
+    offers = studio.inside().get("/promise.json").json()["offers"]
+    said = {each["name"]: each["holds_if_method_known"] for each in offers}
+    assert said["m-invariance"] is False and said["mondrian"] is True
+
+
 def test_a_project_that_was_moved_is_looked_at_where_it_is(tmp_path: Path) -> None:
     """With its plan, its ledger and its releases."""
     was, now = tmp_path / "was", tmp_path / "now"

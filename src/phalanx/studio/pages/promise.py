@@ -5,6 +5,8 @@ one is not offered for this table.
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import tomlkit
@@ -12,6 +14,7 @@ import tomlkit
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exploration import Asked, Clustered, Offer, guarantees_of, offers
 from phalanx.plan import Plan
+from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.promises import KNOWN_METHOD, in_words
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.reproducing import of_plan
@@ -92,11 +95,10 @@ def _offer(
         check_takes(plan)
         if sensitive is None and offer.needs_sensitive:
             raise PlanError("it covers a sensitive attribute, and none is chosen.")
-        promises = [
-            in_words(g.parameters(), sensitive=sensitive is not None)
-            for g in guarantees_of(method, plan.schema())
-        ]
-        alone = plan.sections.source.registry is None
+        promised = guarantees_of(method, plan.schema())
+        promises = [in_words(g.parameters(), sensitive=sensitive is not None) for g in promised]
+        lasting = any(getattr(guarantee, "over_series", False) for guarantee in promised)
+        alone = plan.sections.source.registry is None and not (lasting and _told(place))
         knows, suppresses = method.holds_if_method_known and alone, method.may_suppress
     except PhalanxError as error:
         wrong = _reason(str(error))
@@ -123,6 +125,18 @@ def _offer(
         "wrong": wrong,
         "current": is_current,
     }
+
+
+def _told(place: Place) -> bool:
+    """Whether the last release of the plan's series may have told an adversary who knows the method
+    more than it promises.
+    """
+    with suppress(OSError, PhalanxError):
+        for entry in place.entries(place.plan().name)[-1:]:
+            folder = Path(entry.folder)
+            manifest = Manifest.from_bytes((folder / NAME).read_bytes(), Path(folder.name))
+            return manifest.holds_if_method_known is not True
+    return False
 
 
 def _filled(sentence: str, words: Mapping[str, str]) -> str:
