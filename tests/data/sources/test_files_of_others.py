@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from fuzz import packages
+from phalanx import verify_table
 from phalanx.data.sources import coded_files, reading
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ExtraError, MachineError, SourceError
@@ -345,6 +346,17 @@ def test_numbers_are_those_that_cells_hold(tmp_path) -> None:
     assert frame["code"].to_list() == [f"1234567890123456789{i}" for i in range(1, 6)]
     assert frame["tiny"].to_list() == [i * 1e-12 for i in range(1, 6)]
     assert read_source(path, text=["whole", "code"])["whole"].to_list() == list("12345")
+    for text in (["number", "tiny"], None):
+        texts = read_source(path, text=text)
+        assert [float(one) for one in texts["number"]] == numbers
+        assert texts["tiny"].n_unique() == 5
+
+
+def test_a_table_of_somebody_else_is_counted_by_what_cells_hold(tmp_path) -> None:
+    """Eight numbers that differ beyond the ninth place are eight, and none is covered by another."""
+    path = workbook(tmp_path / "t.xlsx", [["x"], *([i * 1e-10] for i in range(1, 9))])
+    found = {check.name: check for check in verify_table(path, quasi=["x"], k=2).checks}
+    assert not found["k-anonymity"].holds and found["groups"].worst == 8
 
 
 @pytest.mark.parametrize("above", [0, 3])

@@ -311,6 +311,9 @@ def test_a_row_that_is_in_no_bucket_is_told():
     other = publish([*rows[:2], {"a": 4, "s": "gout"}], (("a",), ("s",)), [0, 0, 0])
     (found,) = SlicedCounting(l=2).check(case.release, (), other.original)
     assert (found.holds, found.worst) == (False, None) and "match no bucket" in found.note
+    nowhere = publish([row | {"a": row["a"] + 9} for row in rows], (("a",), ("s",)), [0, 0, 0])
+    (found,) = SlicedCounting(l=2).check(case.release, (), nowhere.original)
+    assert (found.holds, found.worst) == (False, None) and "match no bucket" in found.note
 
 
 def test_what_bounds_settle_is_no_estimate():

@@ -78,14 +78,12 @@ def read_workbook(path: Path, *, text: Collection[str] | None = ()) -> pl.DataFr
         frame = pl.DataFrame(cells)
         frame, names = frame[1:], _header(path, frame.row(0))
         frame.columns = names
-        if text is None:
-            return frame
 
         def loaded(**kinds: Any) -> list[pl.Series]:
             asked = book.load_sheet(number, header_row=0, skip_whitespace_tail_rows=True, **kinds)
             return pl.DataFrame(asked.to_arrow_with_errors()[0]).get_columns()
 
-        return pl.DataFrame(_as_cells_hold(frame, loaded, text))
+        return pl.DataFrame(_as_cells_hold(frame, loaded, names if text is None else text))
 
 
 def _header(path: Path, names: tuple[str | None, ...]) -> list[str]:
@@ -115,33 +113,29 @@ def _as_cells_hold(
     mixed = [
         i
         for i, (texts, cells) in enumerate(zip(written, held, strict=True))
-        if texts.name not in text
-        and cells.dtype == pl.String
-        and texts.str.contains(_NUMBER).any(ignore_nulls=True)
+        if cells.dtype == pl.String and texts.str.contains(_NUMBER).any(ignore_nulls=True)
     ]
     numbers = loaded(dtypes=dict.fromkeys(mixed, "float")) if mixed else held
     for texts, cells, floats in zip(written, held, numbers, strict=True):
+        name, is_text = texts.name, texts.name in text
         if cells.dtype == pl.Duration:
-            yield cells.alias(texts.name)
+            yield (cells.dt.to_string("iso") if is_text else cells).alias(name)
         elif cells.dtype == pl.Datetime and (cells.drop_nulls().dt.date() <= _DAY_0).all():
-            times = cells.dt.time().alias(texts.name)
-            yield times.cast(pl.String) if texts.name in text else times
-        elif texts.name in text:
-            yield texts
+            times = cells.dt.time().alias(name)
+            yield times.cast(pl.String) if is_text else times
         elif floats.dtype != pl.Float64:
-            yield _typed(texts)
+            yield texts if is_text else _typed(texts)
         else:
+            exact = _with_all_digits(texts, floats)
             alone = cells.dtype == pl.Float64 and cells.null_count() == texts.null_count()
-            yield _exact(texts, floats, alone=alone)
+            whole = not alone or (exact.equals(texts) and inferred(texts).dtype.is_integer())
+            yield exact if is_text else _typed(exact) if whole else floats.alias(name)
 
 
-def _exact(texts: pl.Series, floats: pl.Series, *, alone: bool) -> pl.Series:
-    """A column of texts with the numbers of its cells; ``alone``: whether all cells hold numbers."""
-    typed = _typed(texts)
-    if alone and not (typed.dtype.is_integer() and (typed.cast(pl.Float64) == floats).all()):
-        return floats.alias(texts.name)
-    other = texts.cast(pl.Float64, strict=False) != floats
-    return _typed(texts.set(other.fill_null(value=False), None).fill_null(floats.cast(pl.String)))
+def _with_all_digits(texts: pl.Series, floats: pl.Series) -> pl.Series:
+    """A column of texts, of which those are written anew that are other numbers than their cells."""
+    other = (texts.cast(pl.Float64, strict=False) != floats).fill_null(value=False)
+    return texts.set(other, None).fill_null(floats.set(~other, None).cast(pl.String))
 
 
 def _typed(column: pl.Series) -> pl.Series:

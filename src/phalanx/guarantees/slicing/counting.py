@@ -160,7 +160,8 @@ def _largest(
         distinct.drop("\0persons").to_numpy().astype(np.int64),
         distinct["\0persons"].to_numpy().astype(np.int64),
     )
-    pairs = [(some.tuple, some.bucket) for some in matches(view, tuples)]
+    nowhere = np.zeros(0, dtype=np.int64)
+    pairs = [(nowhere, nowhere), *((some.tuple, some.bucket) for some in matches(view, tuples))]
     tuple_of, bucket = (np.concatenate(part) for part in zip(*pairs, strict=True))
     if len(np.unique(tuple_of)) < len(tuples):
         return "the original table has rows that match no bucket"
