@@ -234,13 +234,12 @@ def _opened(connect: Any, query: str, scheme: str, text: Collection[str]) -> Ite
         try:
             opened.enter_context(connection)
             cursor = opened.enter_context(connection.cursor())
-            if scheme != "sqlite":
-                cursor.execute("SET TRANSACTION READ ONLY")
             if scheme == "sqlite":
                 cursor.execute(f"PRAGMA hard_heap_limit = {_HEAP}")
                 cursor.execute(f"EXPLAIN SELECT * FROM {_inner(query)}")  # noqa: S608 - explained only: what is no SELECT may make files
                 reader = _asked(connection, opened, query, text)
             else:
+                cursor.execute("SET TRANSACTION READ ONLY")
                 cursor.execute(query)
                 reader = cursor.fetch_record_batch()
             rows = Rows(reader, refusal, text)

@@ -104,8 +104,8 @@ def session(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of versions that PySpark does not know yet
         if frame is not None:
-            differ = len({name.lower() for name in frame.columns}) == len(set(frame.columns))
-            with _set(frame.sparkSession, exact=not differ):
+            alike = len({name.lower() for name in frame.columns}) < len(set(frame.columns))
+            with _set(frame.sparkSession, exact=alike):
                 yield frame.sparkSession
             return
         active = SparkSession.getActiveSession()
