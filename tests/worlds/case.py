@@ -37,6 +37,8 @@ class Case:
     only: tuple[Any, ...] | None = None
     look: Look = lambda output: output
     refusals: bool = False
+    then: tuple[Mapping[str, Any], ...] = ()
+    """The parameters of the second release, the third, and so on, where a plan changes."""
     quick: bool = False
     """Whether it is asked in every run of the tests."""
     differs: str = ""
@@ -46,21 +48,28 @@ class Case:
 
     @property
     def option(self) -> str:
-        """The parameters, as a plan writes them."""
-        return ", ".join(f"{name} = {_plain(value)}" for name, value in self.parameters.items())
+        """The parameters, as a plan writes them, and those that change in later releases."""
+        return "; then ".join(
+            ", ".join(f"{name} = {_plain(value)}" for name, value in given.items())
+            for given in (self.parameters, *self.then)
+        )
 
     def __str__(self) -> str:
         return f"{self.method}: {self.option}: {self.table}"
 
-    def made(self) -> Any:
-        """The method with its parameters, as a plan makes it; of the values that it names, some
-        worlds have none.
+    def made(self, release: int = 0) -> Any:
+        """The method with its parameters in a release, counted from 0, as a plan makes it; of the
+        values that it names, some worlds have none.
         """
-        given = [self.parameters.get(key) for key in ("protect", "permanent")]
+        parameters = (self.parameters, *self.then)[release]
+        given = [parameters.get(key) for key in ("protect", "permanent")]
         named = [value for values in given if isinstance(values, list) for value in values]
-        return make(
-            self.method, {**self.parameters, **({"expected_later": named} if named else {})}
-        )
+        return make(self.method, {**parameters, **({"expected_later": named} if named else {})})
+
+    @property
+    def made_later(self) -> list[Any]:
+        """The methods of ``then``."""
+        return [self.made(release) for release in range(1, len(self.then) + 1)]
 
     def answer(self) -> Answer:
         """Ask the oracle."""
@@ -69,6 +78,7 @@ class Case:
             "only": self.only,
             "look": self.look,
             "refusals": self.refusals,
+            "then": self.made_later,
         }
         return ask(self.made(), self.setting, self.bound, how=self.how, runs=self.runs, **given)
 

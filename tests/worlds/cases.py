@@ -59,6 +59,8 @@ LEAVING = (((1, 2, 4, 7), "aabb"), ((1, 2, 11, 16), "ab"))
 SHORT = (((1, 2), "ab"), ((1, 11, 22, 29), "acd"))
 STOCKED = (((1, 2, 4, 7), "abcc"), ((1, 2, 11, 16, 22), "abc"))
 RETURNING = (((1, 2, 4, 7), "abcc"), ((1, 4, 11, 16), "bd"), ((1, 2, 7, 11, 22, 29), "ac"))
+LARGER = (((1, 2, 4), "abc"), ((1, 2, 7, 11, 16), "abc"))
+TOLD = (((1, 2, 4, 7), "aaab"), ((1, 2, 11, 16), "bc"))
 BOB = (
     ((20, 21), ("hiv", "ulcer")),
     ((20, 31, 33, 36, 40, 45), ("hiv", "hiv", "flu", "flu", "cold")),
@@ -193,6 +195,26 @@ def m_invariance() -> Iterable[Case]:
         series(*RETURNING),
         HALF,
     )
+    two, apart = {"m": 2}, {"m": 2, "regions": 2}
+    for before, after, table, setting, bound in (
+        (two, {"m": 3}, "abc; one leaves, abc come", series(*LARGER), HALF),
+        (two, {"m": 3}, "abcc, two leave, abc come", series(*STOCKED), HALF),
+        (two, apart, "abcc, two leave, abc come", series(*STOCKED), HALF),
+        (apart, two, "abcd; two leave, ab come; two return, ab come", series(*BACK), HALF),
+        (two, {"m": 2, "min_width": {"q0": 5}}, "ab, one leaves, acd come", series(*SHORT), HALF),
+    ):
+        quick = table.startswith("ab,")
+        yield holds("m-invariance", before, table, setting, bound, then=(after,), quick=quick)
+    for then in (two, apart):
+        yield open_(
+            "m-invariance",
+            {"m": 2, "not_eligible": "suppress"},
+            "aaab; two leave, bc come",
+            series(*TOLD),
+            HALF,
+            then=(then,),
+            quick=then is two,
+        )
     for changed in ("suppress", "new-record"):
         yield open_(
             "m-invariance",
@@ -509,6 +531,28 @@ def global_guarantee() -> Iterable[Case]:
         HALF,
         **(cut | {"only": ("a", "b")}),
     )
+    changing = (
+        ({"strategy": "adaptive"}, {"strategy": "geometric", "alpha": 3}),
+        ({"strategy": "geometric"}, {"strategy": "constant-ratio", "horizon": 1}),
+        ({"strategy": "constant-ratio", "horizon": 1}, {"strategy": "adaptive", "l": 3}),
+        ({"strategy": "adaptive"}, {"strategy": "adaptive", "horizon": 3, "k": 3}),
+    )
+    for before, after in changing:
+        for table, setting in (
+            ("1 of 9, twice", again(9)),
+            ("1 of 8, twice, two replaced", TWICE),
+            ("1 of 6; 2 of 9, by release", SPENT_THIRD),
+        ):
+            yield holds(
+                method,
+                base | before,
+                f"{table}, of those whose value is published",
+                replace(setting, shown_only=True),
+                HALF,
+                then=(base | after,),
+                quick="alpha" in after and setting is TWICE,
+                **cut,
+            )
     jumping = base | {"grouping": "balanced"}
     yield holds(method, jumping, "1 of 8; any of {flu, hiv} of 8, by release", JUMPING, HALF, **cut)
     yield holds(

@@ -140,9 +140,10 @@ def ask(
     runs: int = 2,
     look: Look = lambda output: output,
     refusals: bool = False,
+    then: Sequence[Any] = (),
 ) -> Answer:
     """Publish from every world and compare all posteriors with ``bound`` (one for all values, or by
-    value).
+    value); ``then``: the methods of later releases, where they are others.
 
     ``how``: ``enumerated``: every random choice; ``repeated``: ``runs`` times each, and ten times
     where outputs differ; ``sampled``: ``runs`` times in all, each from a world drawn from the
@@ -150,7 +151,7 @@ def ask(
     by default. ``refusals``: count series in which a release was refused, too; what a refusal tells
     (some value is too frequent) is the table's, not a choice.
     """
-    publisher = Publisher(method, setting, dict(folds or {}))
+    publisher = Publisher(method, setting, dict(folds or {}), then)
     priors = asked_priors(setting)
     wanted = None if only is None else frozenset(only)
     if how == "sampled":

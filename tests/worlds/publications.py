@@ -4,7 +4,7 @@ public output in a canonical form.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,15 +37,21 @@ Output = tuple[Any, ...]
 
 @dataclass(eq=False)
 class Publisher:
-    """Publishes the worlds of a setting by one method."""
+    """Publishes the worlds of a setting by one method, or from a release on by another of ``then``."""
 
     method: Any
     setting: Setting
     folds: dict[str, ways.Fold] = field(default_factory=dict)
+    then: Sequence[Any] = ()
+    """The methods of the second release, the third, and so on; the last of them stays."""
     runs: int = 0
     """How often the method was run."""
     _encoded: dict[Any, Microdata] = field(default_factory=dict)
     _reached: dict[Any, dict[Any, Any]] = field(default_factory=dict)
+
+    def method_of(self, release: int) -> Any:
+        """The method of a release, counted from 0."""
+        return (self.method, *self.then)[: release + 1][-1]
 
     def sampled(self, world: World) -> Output:
         """One publication of the series, by fresh randomness of the operating system."""
@@ -125,7 +131,7 @@ class Publisher:
             draft = self._draft(release, microdata, memory, rng)
         except MethodError:
             return REFUSED, memory
-        return canonical(draft, self.method), remembered(memory, microdata, draft)
+        return canonical(draft, self.method_of(release)), remembered(memory, microdata, draft)
 
     def _draft(
         self, release: int, microdata: Microdata, memory: Memory, rng: Callable[[], Any]
@@ -133,8 +139,9 @@ class Publisher:
         """What leaves: the first draft, or where the plan bounds adversaries, the first of wider
         and wider ones of which they find out no more.
         """
-        bounds = self.method.bounds if isinstance(self.method, Widening) else {}
-        for method in strengthened(self.method, microdata.rows):
+        asked = self.method_of(release)
+        bounds = asked.bounds if isinstance(asked, Widening) else {}
+        for method in strengthened(asked, microdata.rows):
             draft: Draft = method.publish(microdata, memory, rng())
             if (
                 not bounds
