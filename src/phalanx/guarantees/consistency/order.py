@@ -258,16 +258,18 @@ def _learned(ranks: Ints, starts: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints
     """The rows that are asked about, by groups, scored by where their values stand on average in
     the rows that are not.
     """
-    place = np.arange(len(ranks)) - np.repeat(starts, sizes)
-    length = np.repeat(sizes, sizes)
-    of_group = np.repeat(np.arange(len(sizes)), sizes)
-    telling = np.where(length >= _LONG, place, of_group) % 2 == 1
-    times = np.bincount(ranks[telling], minlength=int(ranks.max()) + 1)
-    summed = np.bincount(
-        ranks[telling], weights=place[telling] / length[telling], minlength=len(times)
-    )
+    kind = np.int32 if len(ranks) < 1 << 31 else np.int64
+    place = np.arange(len(ranks), dtype=kind) - np.repeat(starts.astype(kind), sizes)
+    long = np.repeat(sizes >= _LONG, sizes)
+    telling = np.where(long, place % 2 == 1, np.repeat(np.arange(len(sizes)) % 2 == 1, sizes))
+    share = place[telling] / np.repeat(sizes.astype(kind), sizes)[telling]
+    del place, long  # the most that a check of many rows holds
+    told = ranks[telling]
+    times = np.bincount(told, minlength=int(ranks.max()) + 1)
+    summed = np.bincount(told, weights=share, minlength=len(times))
+    del told, share
     scores = np.where(times > 0, summed / np.maximum(times, 1), np.nan)[ranks[~telling]]
-    untold = np.bincount(of_group[~telling], minlength=len(sizes))
+    untold = np.add.reduceat(~telling, starts, dtype=np.int64)
     return scores, np.cumsum(untold) - untold, untold
 
 
