@@ -6,11 +6,13 @@ that is caught.
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 import pytest
 
 from phalanx import Anatomy, Extremes, Linkage, Mondrian, Posterior, Schema, SinglingOut, publish
 from phalanx.data.microdata import Microdata
+from phalanx.errors import GuaranteeError, MethodError
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
@@ -33,6 +35,7 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedRecursive,
 )
 from phalanx.guarantees.t_closeness import Closeness
+from phalanx.methods.base import Suppressed
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import RandomOrder, SensitiveCounts
 from phalanx.release.forms.generalized import Generalized
@@ -175,6 +178,13 @@ def remembering(draft: Any, memory: Any) -> Any:
         (lambda draft, _: replace(draft, remember={"seen": {}}), "remembers as 'seen' what is"),
         (lambda draft, _: replace(draft, state={"seen": pl.DataFrame({"a": [object()]})}), "carries Python objects in 'seen'"),
         (remembering, r"remembers 'seen' with other columns"),
+        (lambda draft, _: replace(draft, remember={3: PEOPLE}), "remembers a table under "),
+        (lambda draft, _: replace(draft, remember={"seen": PEOPLE}, state={"seen": PEOPLE}), "one name is for one of both"),
+        (lambda draft, _: replace(draft, suppressed=Suppressed(rows=[3])), "counts suppressed rows by "),
+        (lambda draft, _: replace(draft, suppressed=Suppressed(values={"no-group": "3"})), "counts suppressed values by something else"),
+        (lambda draft, _: replace(draft, suppressed=Suppressed(rows={"no-group": 3})), "0 row.* the method says that it suppressed 3"),
+        (lambda draft, _: replace(draft, guarantees=["k"]), "names a guarantee that is"),
+        (lambda draft, _: replace(draft, guarantees=[KAnonymity(2)]), "promises less in its draft"),
         (lambda draft, _: draft.nothing, r"publish\(\) fails: a fault of"),
     ],
 )  # fmt: skip
@@ -182,6 +192,99 @@ def test_broken_drafts_are_caught(change: Any, sentence: str) -> None:
     """What is no draft is told as what it is, before anything is made of it."""
     with pytest.raises(AssertionError, match=sentence):
         check_method(drafting(change, "drafting"), PEOPLE, SCHEMA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeavingOut(Mondrian):
+    """Publishes no row of the first person, and may say so."""
+
+    name: ClassVar[str] = "leaving-out"
+    told: ClassVar[dict[str, int]] = {}
+
+    def publish(self, microdata: Any, memory: Any, rng: Any) -> Any:
+        draft = super().publish(microdata.take(np.arange(1, microdata.rows)), memory, rng)
+        groups = np.concatenate([[0], draft.groups])
+        return replace(draft, groups=groups, suppressed=Suppressed(rows=self.told))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppressing(LeavingOut):
+    """Says that it may."""
+
+    name: ClassVar[str] = "suppressing"
+    may_suppress: ClassVar[Any] = ("no-group",)
+    told: ClassVar[dict[str, int]] = {"no-group": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Miscounting(Suppressing):
+    """Suppresses one row, and says that it were 77."""
+
+    name: ClassVar[str] = "miscounting"
+    told: ClassVar[dict[str, int]] = {"no-group": 77}
+
+
+def test_who_is_left_out_is_told() -> None:
+    """A release leaves with each row of its table, but for those of which its manifest says that it
+    may suppress them, and as many as the method says.
+    """
+    assert publish(PEOPLE, SCHEMA, Suppressing(k=3, l=2), seed=1).suppressed_rows == {"no-group": 1}
+    for method, sentence in (
+        (LeavingOut(k=3, l=2), "1 person.* are not published, and .* none may be suppressed"),
+        (Miscounting(k=3, l=2), "1 row.* in no group, and the method says that it suppressed 77"),
+    ):
+        with pytest.raises(GuaranteeError, match=sentence):
+            publish(PEOPLE, SCHEMA, method, seed=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numberless(Mondrian):
+    """Shows in its parameters what no JSON has."""
+
+    name: ClassVar[str] = "numberless"
+    shown: ClassVar[Any] = {"x": float("nan")}
+
+    def parameters(self) -> Any:
+        return super().parameters() | self.shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrayed(Numberless):
+    """The same of a number of NumPy."""
+
+    name: ClassVar[str] = "arrayed"
+    shown: ClassVar[Any] = {"x": np.int64(3)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disguised(Numberless):
+    """Shows the name of another method."""
+
+    name: ClassVar[str] = "disguised"
+    shown: ClassVar[Any] = {"name": "mondrian"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wordless(Mondrian):
+    """May suppress for a reason that no manifest takes."""
+
+    name: ClassVar[str] = "wordless"
+    may_suppress: ClassVar[Any] = ("moody",)
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        (Numberless(k=3, l=2), r"in parameters\(\) something else than JSON with finite numbers"),
+        (Arrayed(k=3, l=2), r"in parameters\(\) something else than JSON with finite numbers"),
+        (Disguised(k=3, l=2), "shows the name 'mondrian'"),
+        (Wordless(k=3, l=2), "may suppress for 'moody'"),
+    ],
+)
+def test_what_no_manifest_can_show_is_not_published(method: Any, sentence: str) -> None:
+    """A manifest that cannot be read again would be called exchanged; a name is the method's own."""
+    with pytest.raises(MethodError, match=sentence):
+        publish(PEOPLE, SCHEMA, method, seed=1)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import numpy as np
+
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, MethodError, SchemaError
 from phalanx.guarantees.base import Guarantee, Verdict
 from phalanx.guarantees.strength import weakened
 from phalanx.guarantees.truth import check as truth
+from phalanx.guarantees.truth import coverage
 from phalanx.guarantees.verify import verify
 from phalanx.methods import households, not_applicable
 from phalanx.methods.agreed import agreed
@@ -179,11 +182,14 @@ class Drafting:
         )
 
     def truth(self, draft: Draft, release: Release) -> Verdict:
-        """Whether what the files say of each row is so."""
-        return truth.check(
+        """Whether what the files say of each row is so, and no row is left out but as is said."""
+        rows, told = draft.groups[: self.microdata.rows], draft.suppressed.rows
+        absent = self.microdata.rows - int(np.count_nonzero(rows))
+        left_out = coverage.of_draft(release, absent, None if told is None else sum(told.values()))
+        return left_out or truth.check(
             release,
             self.microdata,
-            draft.groups[: self.microdata.rows],
+            rows,
             draft.suppressed.microdata or self.microdata,
             draft.groups[self.microdata.rows :],
         )
