@@ -122,6 +122,7 @@ def test_the_picture_shows_what_was_found(shown) -> None:
         assert [way in said for way in demo.WAYS] == [True] * 3
         assert widths == pytest.approx([400 * n / max(numbers) for n in numbers], abs=0.06)
         assert numbers[0] == numbers[1] > numbers[3] > numbers[2] > 0 and numbers[4:] == [0, 0]
+        assert numbers[0] == found.outcomes[0].exposed_by_box  # which no chance decides
     (described,) = re.findall(
         r"!\[([^]]*)\]\(docs/pictures/demo.svg\)", (PICTURE.parents[2] / "README.md").read_text()
     )
@@ -140,11 +141,13 @@ def test_what_it_ends_with_works_as_typed(monkeypatch: pytest.MonkeyPatch) -> No
     its name where that is on the path.
     """
     monkeypatch.setattr(sys, "argv", [".venv/bin/phalanx", "demo"])
-    assert _typed() == ".venv/bin/phalanx"
+    assert _typed() == [".venv/bin/phalanx"]
     monkeypatch.setattr(shutil, "which", {"phalanx": "/usr/bin/phalanx"}.get)
-    assert _typed() == ".venv/bin/phalanx"
+    assert _typed() == [".venv/bin/phalanx"]
     monkeypatch.setattr(sys, "argv", ["/usr/bin/phalanx", "demo"])
-    assert _typed() == "phalanx"
+    assert _typed() == ["phalanx"]
+    monkeypatch.setattr(sys, "argv", ["/src/phalanx/__main__.py", "demo"])
+    assert _typed() == [sys.executable, "-m", "phalanx"]
 
 
 @panel_is_there

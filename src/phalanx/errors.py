@@ -25,7 +25,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-"""So much of a path stands in a sentence."""
 _RUN: Final = re.compile(r"[^\s'\"]+")
 _BEFORE: Final = re.compile(r"(?<![\w+.])[A-Za-z][\w+.-]{0,99}:/*+(?!user@host)")
 """What stands before a password in a run of letters that has an @ behind it. It has a longest

@@ -4,7 +4,8 @@ entry point and change no file of ours.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -20,15 +21,22 @@ class Installed(Mapping[str, Any]):
 
     A name of ours is ours: what other packages announce is not looked at for it. So no package
     takes the place of a check, and to find a part of ours costs no look at what is installed.
-    ``ours``: by name, ``module:Class``. ``group``: where other packages announce theirs.
+    ``ours``: by name, ``module:Class``. ``group``: where other packages announce theirs. ``unfit``:
+    of a name and its part of another package, why it is none of this kind; empty where it is one.
 
     >>> Installed("phalanx.nothing", {"half": "fractions:Fraction"})["half"](1, 2)
     Fraction(1, 2)
     """
 
-    def __init__(self, group: str, ours: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        group: str,
+        ours: Mapping[str, str],
+        unfit: Callable[[str, Any], str] = lambda name, part: "",  # noqa: ARG005 - a test has both
+    ) -> None:
         self.group: Final = group
         self.ours: Final = ours
+        self.unfit: Final = unfit
 
     def __getitem__(self, name: str) -> Any:
         """The part; KeyError where there is none, ExtraError where another package announces one
@@ -46,12 +54,18 @@ class Installed(Mapping[str, Any]):
                 " remove all but one of them."
             )
         try:
-            return points[0].load()
-        except Exception as error:
+            part = points[0].load()
+        except (Exception, SystemExit) as error:
             raise ExtraError(
                 f"{name!r} is announced for {self.group} by an installed package and cannot be"
                 f" loaded ({type(error).__name__}); install that package again."
             ) from error
+        if why := "it is no dataclass" * (not _is_dataclass(part)) or self.unfit(name, part):
+            raise ExtraError(
+                f"{name!r} is announced for {self.group} by an installed package and cannot be used"
+                f" ({why}); its makers should know (docs/extending.md)."
+            )
+        return part
 
     def __contains__(self, name: object) -> bool:
         return name in self.ours or any(point.name == name for point in self._announced())
@@ -89,6 +103,10 @@ class Installed(Mapping[str, Any]):
 
     def _announced(self) -> "Sequence[EntryPoint]":
         return _entry_points(self.group, tuple(sys.path))
+
+
+def _is_dataclass(part: Any) -> bool:
+    return isinstance(part, type) and is_dataclass(part)
 
 
 @lru_cache(maxsize=16)

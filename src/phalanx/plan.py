@@ -25,7 +25,8 @@ from phalanx.errors import (
     kind_of,
     path_of,
 )
-from phalanx.methods.base import Budgeted, Method, make, promises_nothing
+from phalanx.guarantees.strength import promises_nothing
+from phalanx.methods.base import Budgeted, Method, make
 from phalanx.plan_file import Format, PlanFile, TableSection, parsed
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.series.preview import Preview
@@ -227,7 +228,7 @@ class Plan:
                 f"in the plan {str(self.path)!r} [source.registry] is of use to global-guarantee"
                 " only; remove it."
             )
-        if promises_nothing(method):
+        if (whys := [*map(promises_nothing, method.guarantees)]) and all(whys):
             raise PlanError(
                 f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would"
                 " publish all rows as they are; give k or l of 2 or more."

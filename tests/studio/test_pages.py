@@ -219,6 +219,21 @@ def test_a_code_that_is_not_applicable_is_a_number(tmp_path: Path) -> None:
             assert studio.place.plan().schema().not_applicable == listed
 
 
+def test_the_most_that_can_be_promised_is_of_who_has_a_value(tmp_path: Path) -> None:
+    """Rows whose value is not applicable are no most frequent value, on the page and in a check."""
+    none = pl.int_range(240) % 2 == 0
+    frame = people().with_columns(
+        diagnosis=pl.when(none).then(pl.lit("none")).otherwise("diagnosis")
+    )
+    with opened(tmp_path, plan=ONCE, frame=frame) as (studio, browser):
+        assert browser.get("/promise.json").json()["most"]["share"] == 1 / 2
+        form = {"stamp": studio.place.stamp(), "value.0": "none"}
+        assert studio.send(browser, "/data/not-applicable", **form).status_code == 303
+        most = browser.get("/promise.json").json()["most"]
+        preview = studio.place.plan().check()
+    assert (most["share"], most["most"], preview.allowed) == (1 / 6, 6, 6)
+
+
 def test_the_plans_method_comes_first(published) -> None:
     """Whoever looks at the promise of the plan need not search for it."""
     _, browser = published

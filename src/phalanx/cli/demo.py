@@ -73,10 +73,12 @@ def demo(
     )
     typer.echo(f"\nas a picture: {outcome.picture}")
     typer.echo(f"report of the last release: {outcome.report}")
-    command = shlex.join([_typed(), "series", "list", "--ledger", str(to / "demo.db")])
+    command = shlex.join([*_typed(), "series", "list", "--ledger", str(to / "demo.db")])
     typer.echo(f"look inside: {command}")
 
 
-def _typed() -> str:
+def _typed() -> list[str]:
     """How this program was called, so that what is printed works as typed."""
-    return "phalanx" if shutil.which("phalanx") == sys.argv[0] else sys.argv[0]
+    if Path(sys.argv[0]).name == "__main__.py":
+        return [sys.executable, "-m", "phalanx"]
+    return ["phalanx" if shutil.which("phalanx") == sys.argv[0] else sys.argv[0]]

@@ -22,10 +22,17 @@ class Verify(TyperCommand):
 
     @cached_property
     def bounds(self) -> Sequence[Any]:
-        """The options of guarantees, each found when the command is run."""
+        """The options of guarantees, each found when the command is run; but for those that another
+        package calls as the command's own are called.
+        """
         from phalanx.guarantees.registry import askable
 
-        taken = {name: option_fields(cls, required=False)[name] for name, cls in askable().items()}
+        own = {"help", *(param.name for param in self.params)}
+        taken = {
+            name: option_fields(cls, required=False)[name]
+            for name, cls in askable().items()
+            if name not in own
+        }
 
         def options(**bounds: Any) -> None:
             del bounds

@@ -35,7 +35,17 @@ OURS: Final[Mapping[str, str]] = {
 """What ``pyproject.toml`` lists too, so that anyone who looks for entry points finds all of them
 alike.
 """
-KNOWN: Final = Installed("phalanx.guarantees", OURS)
+
+
+def _unfit(name: str, cls: Any) -> str:
+    """Why a class of another package is no guarantee of this name."""
+    if name not in {getattr(cls, "name", None), *getattr(cls, "variants", ())}:
+        return f"it calls itself {getattr(cls, 'name', None)!r}"
+    lacks = [word for word in ("check", "parameters", "forms") if not hasattr(cls, word)]
+    return f"it has no {lacks[0]}" if lacks else ""
+
+
+KNOWN: Final = Installed("phalanx.guarantees", OURS, _unfit)
 
 
 def asked(bounds: Mapping[str, Any]) -> list[Any]:

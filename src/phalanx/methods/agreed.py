@@ -111,11 +111,11 @@ def _manifest_faults(method: Method, guarantees: Sequence[Guarantee] | None) -> 
     shown = method.parameters()
     own = [guarantee.parameters() for guarantee in method.guarantees]
     promised = own if guarantees is None else [each.parameters() for each in guarantees]
-    for what, said in (
+    for what, public in (
         ("parameters()", shown),
         *(("what it promises", each) for each in (*own, *promised)),
     ):
-        if not _is_plain(said):
+        if not _is_plain(public):
             yield f"shows in {what} something else than JSON with finite numbers"
             return
     if shown.get("name") != method.name:

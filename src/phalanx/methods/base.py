@@ -247,15 +247,6 @@ class Offer:
 
 
 @runtime_checkable
-class Offered(Protocol):
-    """A method that the studio offers, ``phalanx explore`` tries and ``phalanx warm`` compiles
-    without being named.
-    """
-
-    offer: Offer
-
-
-@runtime_checkable
 class Widening(Protocol):
     """A method whose plan may bound what adversaries find out, and which can hide more than its
     plan asks for.
@@ -528,19 +519,6 @@ def privacy_unit(method: Method, schema: Schema | None = None) -> str:
     return str(getattr(method, "privacy_unit", "person"))
 
 
-def promises_nothing(method: Method) -> bool:
-    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance
-    that may be the greatest there is.
-    """
-    bounds = [
-        bound
-        for g in method.guarantees
-        for key, bound in g.parameters().items()
-        if key not in ("name", "distance")
-    ]
-    return bool(bounds) and all(str(bound) == "1" for bound in bounds)
-
-
 def strengthened(method: Method, rows: int) -> Iterator[Method]:
     """The method, and where its plan bounds adversaries, the method with wider and wider groups, in
     which it hides more and more.
@@ -623,7 +601,23 @@ OURS: Final[Mapping[str, str]] = {
     "global-guarantee": "phalanx.methods.global_guarantee.method:GlobalGuarantee",
 }
 """What ``pyproject.toml`` lists too."""
-KNOWN: Final = Installed("phalanx.methods", OURS)
+
+
+def _unfit(name: str, cls: Any) -> str:
+    """Why a class of another package is no method of this name."""
+    if getattr(cls, "name", None) != name:
+        return f"it calls itself {getattr(cls, 'name', None)!r}"
+    if not callable(getattr(cls, "publish", None)):
+        return "it has no publish()"
+    offer = getattr(cls, "offer", None)
+    if offer is not None and not isinstance(offer, Offer):
+        return "its offer is no Offer"
+    takes = {parameter.name for parameter in fields(cls)}
+    unknown = {key for way in offer.compiled_by for key in way} - takes if offer else set()
+    return f"its offer compiles by {min(unknown)!r}, which it does not take" if unknown else ""
+
+
+KNOWN: Final = Installed("phalanx.methods", OURS, _unfit)
 
 
 def registered() -> dict[str, EntryPoint]:
@@ -635,7 +629,7 @@ def offers() -> dict[str, Offer]:
     """What each installed method says of itself, by name; a method without an offer must be named
     by anyone who wants it.
     """
-    return {name: cls.offer for name, cls in KNOWN.loaded() if isinstance(cls, Offered)}
+    return {name: cls.offer for name, cls in KNOWN.loaded() if getattr(cls, "offer", None)}
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Method:

@@ -183,9 +183,10 @@ class Drafting:
 
     def truth(self, draft: Draft, release: Release) -> Verdict:
         """Whether what the files say of each row is so, and no row is left out but as is said."""
-        rows, told = draft.groups[: self.microdata.rows], draft.suppressed.rows
+        rows, counted = draft.groups[: self.microdata.rows], draft.suppressed.rows
         absent = self.microdata.rows - int(np.count_nonzero(rows))
-        left_out = coverage.of_draft(release, absent, None if told is None else sum(told.values()))
+        suppressed = None if counted is None else sum(counted.values())
+        left_out = coverage.of_draft(release, absent, suppressed)
         return left_out or truth.check(
             release,
             self.microdata,

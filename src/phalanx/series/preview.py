@@ -10,6 +10,7 @@ import polars as pl
 
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.data.microdata import Microdata
+from phalanx.data.not_applicable import is_listed
 from phalanx.data.sources.available_memory import memory_taken
 from phalanx.guarantees.base import Verdict
 from phalanx.series.drafting import Checked
@@ -162,5 +163,9 @@ def _allowed(microdata: Microdata) -> int | None:
         or microdata.households is not None
     ):
         return None
-    most = int(np.bincount(microdata.sensitive.codes).max(initial=0))
-    return microdata.rows // most if most else None
+    column = microdata.sensitive
+    times = np.bincount(column.codes, minlength=len(column.domain.values))
+    if microdata.schema.not_applicable:  # nothing is promised of who has none
+        times[is_listed(column.domain.values, microdata.schema.not_applicable)] = 0
+    most = int(times.max(initial=0))
+    return int(times.sum()) // most if most else None

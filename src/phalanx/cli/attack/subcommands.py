@@ -14,6 +14,7 @@ from phalanx.cli.attack.options import RELEASE, RELEASES, SECOND_PUBLISHER, lyin
 from phalanx.cli.attack.playing import other_publisher, play
 from phalanx.cli.fields import option_fields, parameter
 from phalanx.cli.output import JSON
+from phalanx.errors import ExtraError
 
 _PANELS: Final[Mapping[str, str]] = {
     "singling out": "Who is in it, from one release",
@@ -23,6 +24,7 @@ _PANELS: Final[Mapping[str, str]] = {
     "publishers": "Two publishers",
 }
 """By what an adversary looks at, and of one release by its question."""
+_UNUSABLE: Final = "Announced by a package, and not to be used"
 
 
 class Subcommands(TyperGroup):
@@ -30,7 +32,8 @@ class Subcommands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Ours first."""
-        return [*super().list_commands(ctx), *KNOWN]
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in KNOWN if name not in own)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """One of ours as a list of all shows it; what another package says of its own, it must be asked."""
@@ -41,7 +44,12 @@ class Subcommands(TyperGroup):
                 help=_sentence(cmd_name, text, variables),
                 rich_help_panel=_panel(variables),
             )
-        return command_of(cmd_name) if cmd_name in KNOWN else super().get_command(ctx, cmd_name)
+        if (own := super().get_command(ctx, cmd_name)) is not None or cmd_name not in KNOWN:
+            return own  # as ``all``
+        try:
+            return command_of(cmd_name)
+        except ExtraError as error:  # the others are listed all the same
+            return TyperCommand(cmd_name, help=str(error), rich_help_panel=_UNUSABLE)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The one that is to be played, with its options; where there is none, those that may be
@@ -51,7 +59,8 @@ class Subcommands(TyperGroup):
             commands = {name: TyperCommand(name) for name in KNOWN}
             self.commands = {**commands, **self.commands}  # typer looks for them there
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command_of(str(name)) if name in OURS else command, rest
+        own = name in super().list_commands(ctx) or name not in KNOWN
+        return name, command if own else command_of(str(name)), rest
 
 
 def command_of(name: str) -> Any:

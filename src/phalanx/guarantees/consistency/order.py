@@ -264,10 +264,10 @@ def _learned(ranks: Ints, starts: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints
     telling = np.where(long, place % 2 == 1, np.repeat(np.arange(len(sizes)) % 2 == 1, sizes))
     share = place[telling] / np.repeat(sizes.astype(kind), sizes)[telling]
     del place, long  # the most that a check of many rows holds
-    told = ranks[telling]
-    times = np.bincount(told, minlength=int(ranks.max()) + 1)
-    summed = np.bincount(told, weights=share, minlength=len(times))
-    del told, share
+    taught = ranks[telling]
+    times = np.bincount(taught, minlength=int(ranks.max()) + 1)
+    summed = np.bincount(taught, weights=share, minlength=len(times))
+    del taught, share
     scores = np.where(times > 0, summed / np.maximum(times, 1), np.nan)[ranks[~telling]]
     untold = np.add.reduceat(~telling, starts, dtype=np.int64)
     return scores, np.cumsum(untold) - untold, untold

@@ -136,16 +136,18 @@ def suppression_faults(release: Release, absent: int) -> Iterator[str]:
         )
 
 
-def of_draft(release: Release, absent: int, told: int | None) -> Verdict | None:
+def of_draft(release: Release, absent: int, counted: int | None) -> Verdict | None:
     """What is wrong with how many rows of the original are in no group, as the publisher counts
-    them; ``told``: how many the method says that it suppressed, None where that may not be said.
+    them; ``counted``: how many the method says that it suppressed, None where that may not be said.
     None where nothing is wrong.
     """
     if release.form.tells_itself_alone:
         return None
     faults = list(suppression_faults(release, absent))
-    if told is not None and told != absent and not faults:
-        faults = [f"{absent} row(s) are in no group, and the method says that it suppressed {told}"]
+    if counted is not None and counted != absent and not faults:
+        faults = [
+            f"{absent} row(s) are in no group, and the method says that it suppressed {counted}"
+        ]
     if not faults:
         return None
     return Verdict(name=NAME, bound=0, worst=absent, holds=False, note=faults[0])

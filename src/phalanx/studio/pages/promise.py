@@ -14,6 +14,7 @@ import tomlkit
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exploration import Asked, Clustered, Offer, guarantees_of, offers
 from phalanx.plan import Plan
+from phalanx.profile.columns import counted
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.promises import KNOWN_METHOD, in_words
 from phalanx.studio.pages import windows
@@ -42,19 +43,24 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
             for name, offer in plans_first
             if query.get("only", name) == name
         ],
-        "most": _most(place, plan.sections.schema_.sensitive),
+        "most": _most(place, plan.sections.schema_),
         "begun": begun.get("method"),
         "known_method": KNOWN_METHOD,
         "by": of_plan(place, "check", what="method()"),
     }
 
 
-def _most(place: Place, sensitive: str | None) -> dict[str, Any] | None:
-    """How much cover the sensitive attribute allows at most, by its most frequent value."""
-    for column in place.table().columns:
-        if column.name == sensitive and column.type != "set":
-            share = column.most_frequent / column.rows
-            return {"name": sensitive, "share": share, "most": 1 / share}
+def _most(place: Place, schema: Any) -> dict[str, Any] | None:
+    """How much cover the sensitive attribute allows at most, by its most frequent value; among the
+    rows that have one, where values are declared not applicable.
+    """
+    table = place.table()
+    for column in table.columns:
+        if column.name == schema.sensitive and column.type != "set":
+            listed = schema.not_applicable
+            of_values = counted(table.frame[column.name], listed) if listed else column
+            share = of_values.most_frequent / max(1, of_values.applicable)
+            return {"name": column.name, "share": share, "most": 1 / share} if share else None
     return None
 
 
