@@ -266,6 +266,9 @@ def test_the_promise_says_both():
     )
     silent = solve(epsilon=0.5, delta=1e-6, beta=0.5, accounting="tight")
     assert silent.delta_theorem is None and silent.k > 1
+    for third in ({"epsilon": "1/3"}, {"delta": "1e-6", "beta": "1/3"}):
+        shown = solve(k=20, **third).to_json()[[*third][-1]]
+        assert Fraction(1, 3) <= Fraction(shown) < Fraction("0.33333333333333340")
     assert list(asked.to_json())[:7] == [
         "epsilon",
         "delta",

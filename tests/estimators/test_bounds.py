@@ -373,3 +373,36 @@ def test_parts_of_several_facets_are_parted_once(releases) -> None:
         return lines(lambda: bounds.rows(Either(tuple(tests))))
 
     assert gone_through(1000) < 2.6 * gone_through(500)
+
+
+@pytest.mark.parametrize("formats", [["parquet"], ["csv"]])
+@pytest.mark.parametrize("hidden", ["all budgets spent", "a counterfeit in each group"])
+def test_numbers_that_are_nowhere_shown_may_be_any(tmp_path, hidden, formats):
+    """A column of which no value is published may hold decimals as well as whole numbers, so that no
+    range of it is impossible.
+    """
+    people = pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(8)],
+            "age": range(20, 28),
+            "ill": list("abcdefgh"),
+            "dose": [0.25, 0.5] * 4,
+        }
+    )
+    if hidden == "all budgets spent":
+        method = px.GlobalGuarantee(l=2, strategy="constant-ratio", horizon=1)
+        tables, given = [people.drop("ill")] * 2, {"sensitive": "dose"}
+    else:
+        method, tables = px.MInvariance(m=2), [people, people[:1]]
+        given = {"sensitive": "ill", "keep": "dose"}
+    made = px.Series("s", px.Schema(identifier="who", quasi="age", **given), method, to=tmp_path / "out", formats=formats)  # fmt: skip
+    made.publish(tables[0])
+    release = px.Release.read(made.publish(tables[1]).path)
+    assert release.table["dose"].null_count() == release.rows
+
+    for where in ("dose = 0.25", "dose > 0 and dose < 1", "dose between 0.2 and 0.3"):
+        truth = pl.SQLContext(t=tables[1]).execute(f"select count(*), sum(dose) from t where {where}", eager=True).row(0)  # fmt: skip
+        for what, true in zip(("count(*)", "sum(dose)"), truth, strict=True):
+            found = release.estimate(f"{what} where {where}", suppressed=0)
+            low, high = found.low, found.high
+            assert (low is None or low <= true) and (high is None or true <= high), (what, where)

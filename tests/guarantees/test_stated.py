@@ -22,6 +22,7 @@ from phalanx import (
     verify,
 )
 from phalanx.cli import main
+from phalanx.errors import MethodError
 from phalanx.release.folder import Release
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.promises import KNOWN_METHOD
@@ -210,6 +211,45 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
     assert plain.may_suppress == () and made.manifest.may_suppress == []
     assert SUPPRESSED not in results(made) and results(made)[KNOWN].result == "stated"
     assert "Suppressed rows" not in made.page.read_text()
+
+
+TAKEN_BACK = {
+    "suppressed for a change": (MInvariance(m=2), MInvariance(m=2, changed="suppress")),
+    "suppressed as not eligible": (MInvariance(m=2), MInvariance(m=2, not_eligible="suppress")),
+    "grown groups": (
+        GlobalGuarantee(l=2, protect=["a"]),
+        GlobalGuarantee(l=2, protect=["a"], grouping="bottom-up"),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", TAKEN_BACK)
+def test_what_was_stated_of_all_releases_is_not_taken_back(tmp_path, change):
+    """A plan by which the promise of all releases no longer holds against who knows the method is
+    refused in a series that states it, and so is a manifest.
+    """
+    before, after = TAKEN_BACK[change]
+    table = people("abcd" * 5)
+    (first,) = publish(tmp_path, before, table)
+    with pytest.raises(MethodError, match=r"release 1 says of all releases .* put it back"):
+        publish(tmp_path, after, table)
+    (second,) = publish(tmp_path, before, table)
+
+    assert first.manifest.holds_if_method_known and second.manifest.holds_if_method_known
+    assert refusal([first.path, second.path]) == ""
+    stated(second.path, holds_if_method_known=False)
+    assert "it does not say that its promises hold" in refusal([first.path, second.path])
+
+
+def test_a_registry_takes_it_back(tmp_path):
+    """Of registered persons nothing holds against who knows the method."""
+    method = GlobalGuarantee(l=2, protect=["a"])
+    table = people("abcd" * 5)
+    publish(tmp_path, method, table)
+    with pytest.raises(MethodError, match="with a registry they do not"):
+        Series("clinic", schema=SCHEMA, method=method, to=tmp_path / "out").publish(
+            table, registry=people("abcd" * 6).drop("ill")
+        )
 
 
 def test_who_knows_the_method(tmp_path):

@@ -343,7 +343,7 @@ def test_values_that_changed(tmp_path: Path) -> None:
     series_in(tmp_path).publish(table())
     with pytest.raises(
         MethodError,
-        match=r'10 person.* come with another value of .* set \[method\] changed = "suppress"',
+        match=r'10 person.* come with another value of .* another series with changed = "suppress"',
     ):
         series_in(tmp_path).publish(
             table().with_columns(ill=pl.when(pl.col("who") < 10).then(pl.lit("z")).otherwise("ill"))

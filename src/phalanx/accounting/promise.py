@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from phalanx.accounting import theorem, tight
-from phalanx.accounting.directed import float_above
+from phalanx.accounting.directed import float_above, float_kept
 from phalanx.errors import PlanError
 
 Accounting = Literal["tight", "theorem"]
@@ -41,14 +41,14 @@ class Promise:
     def to_json(self) -> dict[str, Any]:
         """The promise as plain numbers."""
         return {
-            "epsilon": float(self.epsilon),
+            "epsilon": float_kept(self.epsilon),
             "delta": self.delta,
-            "beta": float(self.beta),
+            "beta": float_kept(self.beta),
             "k": self.k,
             "accounting": self.accounting,
             "delta_theorem": self.delta_theorem,
             "delta_tight": self.delta_tight,
-            "epsilon_scheme": float(self.epsilon_scheme),
+            "epsilon_scheme": float_kept(self.epsilon_scheme),
         }
 
 

@@ -67,7 +67,7 @@ class Line:
         if numeric and any(d.is_float() or d.is_decimal() for d in dtypes):
             self.kind = "number"
         elif not dtypes and attribute.type == "numeric":
-            self.kind = "whole"
+            self.kind = "number"  # no value is shown, and any may be behind
         self.moment = next((d for d in dtypes if isinstance(d, pl.Datetime)), None)
         """The type of kept timestamps, which are texts in their order; None for all else."""
         self.offsets: tuple[str, ...] = ("",)

@@ -155,7 +155,9 @@ class Draft:
 
 @runtime_checkable
 class Method(Protocol):
-    """A frozen, validated dataclass of parameters. ``name`` is the word in the plan."""
+    """A frozen, validated dataclass of parameters. ``name`` is the word in the plan. It may have
+    ``stays``: the parameters that no later release of a series may have otherwise.
+    """
 
     name: ClassVar[str]
     needs_persons: ClassVar[bool]

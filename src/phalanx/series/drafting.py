@@ -234,7 +234,7 @@ class Drafting:
         method = self.method.parameters()
         promised = draft.guarantees or households.guarantees_of(self.method, self.microdata.schema)
         lasting = any(getattr(guarantee, "over_series", False) for guarantee in promised)
-        return {
+        shown = {
             "series": self.series,
             "number": self.number,
             "method": method,
@@ -260,11 +260,38 @@ class Drafting:
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,
         }
+        if self.earlier:
+            _refuse_taken_back(self.earlier[-1], shown, self.method, lasting=lasting)
+        return shown
 
 
 def _tells(before: Release) -> bool:
     """Whether a release may have told an adversary who knows the method more than it promises."""
     return before.manifest.holds_if_method_known is not True
+
+
+def _refuse_taken_back(
+    before: Release, shown: Mapping[str, Any], method: Method, *, lasting: bool
+) -> None:
+    """MethodError where a plan changes what stays in a series, or takes back what was stated of all
+    its releases.
+    """
+    was, now = before.manifest.method, shown["method"]
+    others = [f"{name} = {now.get(name)!r}" for name in now if now[name] != was.get(name)]
+    for name in getattr(method, "stays", ()):
+        both = was.get(name), now.get(name)
+        listed = all(isinstance(of, list) for of in both)  # which promises show, and compare
+        if both[0] != both[1] and not listed:
+            raise MethodError(
+                f"{name} is {now.get(name)!r} in the plan and was {was[name]!r} in release"
+                f" {before.number}, and a series keeps what it protects; put it back."
+            )
+    if lasting and before.manifest.holds_if_method_known and not shown["holds_if_method_known"]:
+        raise MethodError(
+            f"release {before.number} says of all releases that they hold against an adversary who"
+            f" knows the method, and with {' and '.join(others) or 'a registry'} they do not; put it"
+            " back, or begin another series."
+        )
 
 
 def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:

@@ -28,6 +28,7 @@ from phalanx.series.released import Release
 from phalanx.series.series import Series
 from phalanx.verification import verify
 from support.statistics_file import everyone
+from support.tampering_cases import refusal, stated
 
 SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
 ILLNESSES = ["flu", "cold", "gout", "hiv", "rash", "none"]
@@ -306,6 +307,26 @@ def test_the_least_frequent_are_remembered(tmp_path):
     )
     group = second.form.table.filter(pl.col("ill") == "new one")["group"][0]
     assert second.form.table.filter(pl.col("group") == group).height >= 3
+
+
+@pytest.mark.parametrize("protect", ["all", {"least_frequent": 1.0}])
+def test_what_is_protected_stays(tmp_path, protect):
+    """Earlier releases did not count links to what they did not protect, so that a later one cannot
+    protect it over all of them; and a manifest that says so is refused.
+    """
+    first = series(tmp_path, GlobalGuarantee(l=2, protect={"least_frequent": 0.4})).publish(table())
+    with pytest.raises(MethodError, match=r"protect is .* in the plan and was .*; put it back"):
+        series(tmp_path, GlobalGuarantee(l=2, protect=protect)).publish(table(seed=2))
+    everything = series(tmp_path / "all", GlobalGuarantee(l=2, protect="all"))
+    everything.publish(table())
+    with pytest.raises(MethodError, match="protect is"):
+        series(tmp_path / "all", GlobalGuarantee(l=2, protect={"least_frequent": 0.4})).publish(
+            table(seed=2)
+        )
+
+    assert refusal([first.path]) == ""
+    stated(first.path, method=first.manifest.method | {"protect": "all"})
+    assert "it promises global-guarantee, and no promise says so" in refusal([first.path])
 
 
 def test_sets_of_values(tmp_path):

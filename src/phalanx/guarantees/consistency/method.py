@@ -94,7 +94,8 @@ def _m_invariance_asks(method: _Parameters) -> Mapping[str, _Parameters]:
 def _global_asks(method: _Parameters) -> Mapping[str, _Parameters]:
     protect = method.get("protect", "all")
     listed = protect if isinstance(protect, list) else "all"
-    return {"global-guarantee": {"protected": listed, "permanent": method.get("permanent")}}
+    but = {} if isinstance(protect, dict) else {"unprotected": None}
+    return {"global-guarantee": {"protected": listed, "permanent": method.get("permanent"), **but}}
 
 
 def _always(name: str) -> Callable[[_Parameters], Mapping[str, _Parameters]]:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.accounting import Accounting, Promise, solve
+from phalanx.accounting.directed import float_kept
 from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -252,11 +253,11 @@ class SafeSampling:
 
     @property
     def _epsilon(self) -> float:
-        return float(self.promise.epsilon)
+        return float_kept(self.promise.epsilon)
 
     @property
     def _delta(self) -> float:
-        return float(self._delta_exactly)
+        return float_kept(self._delta_exactly)
 
     @property
     def divided_by(self) -> Division | None:
@@ -627,7 +628,8 @@ class SafeSampling:
         dict[str, float]
             Epsilon, delta and releases.
         """
-        epsilon, delta = releases * self._epsilon, releases * self._delta
+        epsilon = float_kept(releases * self.promise.epsilon)
+        delta = float_kept(releases * self._delta_exactly)
         if releases > 1 and self.budget:
             at = float(exact(self.budget["delta"], "delta"))
             less = self._together(releases, at)
