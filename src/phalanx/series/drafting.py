@@ -288,9 +288,9 @@ def _refuse_taken_back(
             )
     if lasting and before.manifest.holds_if_method_known and not shown["holds_if_method_known"]:
         raise MethodError(
-            f"release {before.number} says of all releases that they hold against an adversary who"
-            f" knows the method, and with {' and '.join(others) or 'a registry'} they do not; put it"
-            " back, or begin another series."
+            f"release {before.number} says of all releases that they hold against who knows the method,"
+            f" and with {' and '.join(others) or 'a registry'} they do not; put it back, or begin"
+            " another series."
         )
 
 

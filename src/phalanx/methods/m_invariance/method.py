@@ -236,8 +236,8 @@ class MInvariance:
             if self.changed == "refuse":
                 raise MethodError(
                     f"{changed} person(s) come with another value of {microdata.schema.sensitive!r}"
-                    " than was published, and the plan refuses that; correct the table, or begin"
-                    ' another series with changed = "suppress".'
+                    " than was published; correct the table, or begin another series with"
+                    ' changed = "suppress".'
                 )
             if self.changed == "suppress":
                 published[signatures.changed] = False
