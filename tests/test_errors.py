@@ -31,6 +31,13 @@ PARTS = [
 ]
 
 
+class Wordless(Exception):
+    """An error of another package, which cannot say what it is about."""
+
+    def __str__(self):
+        raise RuntimeError("p3 has a")
+
+
 @given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
 def test_what_may_be_a_password_is_taken_out(text):
     """As one pattern says it, which takes out all that stands before the last @ of a word."""
@@ -71,3 +78,4 @@ def test_what_a_library_quotes_says_nothing_of_the_machine(words):
     ):
         assert lack_behind(ValueError(said)) is None
     assert lack_behind(FileNotFoundError(2, "No such file or directory", words)) is None
+    assert lack_behind(Wordless()) is None

@@ -3,6 +3,7 @@
 that is caught.
 """
 
+import sys
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -235,6 +236,17 @@ def test_who_is_left_out_is_told() -> None:
     ):
         with pytest.raises(GuaranteeError, match=sentence):
             publish(PEOPLE, SCHEMA, method, seed=1)
+
+
+def test_a_method_that_ends_the_program_tells_nothing() -> None:
+    """What it says on leaving may be of persons."""
+
+    def leaving(*_: Any) -> None:
+        sys.exit("p3 has a")
+
+    with pytest.raises(MethodError) as refused:
+        publish(PEOPLE, SCHEMA, drafting(leaving, "leaving"), seed=1)
+    assert "'leaving' ends the program" in str(refused.value) and "p3" not in str(refused.value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -191,6 +191,14 @@ def unusable(error: OSError) -> str:
     return without_passwords(f"{path} cannot be used ({why}); check it, or name another one.")
 
 
+def _message(error: BaseException) -> str:
+    """What an error says; nothing where to say it is an error, too, as in other packages."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - whatever it is
+        return ""
+
+
 def lack_behind(error: BaseException) -> MachineError | None:
     """What the machine lacked, where that is all that an error says, of whatever library; None where
     it is about something else. The words of a file that it quotes tell nothing.
@@ -202,7 +210,7 @@ def lack_behind(error: BaseException) -> MachineError | None:
     if isinstance(error, MachineError):
         return error
     number = getattr(error, "errno", None)
-    message = "" if number else _QUOTED.sub("", str(error))
+    message = "" if number else _QUOTED.sub("", _message(error))
     if isinstance(error, MemoryError) or number == errno.ENOMEM or _MEMORY.search(message):
         return MachineError(
             "this needs more memory than is left; do it on a larger machine, or read in parts."

@@ -300,6 +300,11 @@ def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomnes
     """
     try:
         return agreed(method.publish(microdata, memory, rng), method, microdata, memory)
+    except SystemExit:  # whose words may quote values, and whose code would be a verdict
+        raise MethodError(
+            f"the method {method.name!r} ends the program; nothing was published, and its makers"
+            " should know."
+        ) from None
     except MethodError as error:
         if not memory.releases or (lowered := _LOWER.search(str(error))) is None:
             raise
