@@ -36,6 +36,7 @@ def test_the_last_row_of_each_person_is_told(ours, theirs, how):
         return pl.Series([None if n is None else key[n] for n in persons], dtype=pl.Binary)
 
     assert rows_of(keys(ours), keys(theirs)).tolist() == last_rows(ours, theirs)
+    assert rows_of(keys(ours), keys(ours)).tolist() == last_rows(ours, ours)
 
 
 @pytest.mark.parametrize("at_once", [5, 64, 10**6])

@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from phalanx.arrays import Ints, by_highest_bits, in_runs
-from phalanx.data.repeated import are_keys, file_numbers, halves
+from phalanx.data.repeated import are_keys, file_numbers, halves, repeated
 
 _AT_ONCE: Final = 1 << 20
 """So many persons, on average, are looked at together."""
@@ -25,6 +25,8 @@ def rows_of(persons: pl.Series, among: pl.Series) -> Ints:
         return np.full(len(persons), -1, dtype=np.int64)
     if not (are_keys(persons) and are_keys(among)):
         return _joined(persons, among)
+    if persons.equals(among) and not repeated(among):  # as where a release is the first
+        return np.arange(len(persons))
     ours, theirs = halves(persons), halves(among)
     many = min(1 + max(len(ours), len(theirs)) // _AT_ONCE, 256)
     of_ours, of_theirs = (file_numbers(each, many).astype(np.uint8) for each in (ours, theirs))

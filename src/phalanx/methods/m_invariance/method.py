@@ -263,11 +263,13 @@ class MInvariance:
         real = source >= 0
         group_of_row[source[real]] = published_id[groups[real]]
         new = real & (signatures.of_row[source] < 0)
+        entry_of_new = np.full(microdata.rows, -1, dtype=np.int64)
+        entry_of_new[source[new]] = entries[new]
         return Draft(
             form=form,
             groups=group_of_row,
             remember={
-                **signatures.to_remember(microdata.persons, source[new], entries[new]),
+                **signatures.to_remember(microdata.persons, entry_of_new),
                 **regions.to_remember(),
             },
             suppressed=Suppressed(rows=suppressed_rows),

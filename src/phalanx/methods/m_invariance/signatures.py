@@ -137,10 +137,12 @@ class Signatures:
             entries=np.concatenate([self.entries, np.arange(first_entry, first_entry + entries)]),
         )
 
-    def to_remember(self, persons: pl.Series, rows: Ints, entries: Ints) -> dict[str, pl.DataFrame]:
+    def to_remember(self, persons: pl.Series, entry_of_new: Ints) -> dict[str, pl.DataFrame]:
         """What to append to memory: the signatures that are new, and the new persons (or records)
-        under theirs.
+        under theirs, in the order of the table. ``entry_of_new``: the entry of each row (n,), -1 of
+        one that is not new.
         """
+        is_new = entry_of_new >= 0
         first = self.offsets[self.known]
         new = np.repeat(self.ids, np.diff(self.offsets))[first:]
         return {
@@ -152,7 +154,10 @@ class Signatures:
                 }
             ),
             PERSONS: pl.DataFrame(
-                {"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}
+                {
+                    "person": persons if is_new.all() else persons.filter(pl.Series(is_new)),
+                    "entry": self.entries[entry_of_new[is_new]].astype(np.int32),
+                }
             ),
         }
 
