@@ -16,6 +16,7 @@ from phalanx.errors import ExtraError, PhalanxError
 from phalanx.guarantees import registry as guarantees
 from phalanx.methods import base as methods
 from phalanx.methods.mondrian.method import Mondrian
+from phalanx.release import kinds
 from phalanx.warming import ways
 from support.third_party import install
 
@@ -27,6 +28,7 @@ from phalanx import Mondrian
 from phalanx.adversaries.groups.extremes import Extremes
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.methods.base import Offer
+from phalanx.release.forms.generalized import Generalized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,11 @@ class Plain:
 
 def function():
     """No class."""
+
+
+@dataclass(frozen=True)
+class Renamed(Generalized):
+    """Is called otherwise than it is announced."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,7 @@ ANNOUNCES = {
         "plain": "Plain",
         "lost": "Lost",
     },
+    "phalanx.forms": {"loose": "Checkless", "renamed": "Renamed"},
     "phalanx.guarantees": {"quasi-rows": "Quasi", "checkless": "Checkless", "plain": "Plain"},
 }
 PEOPLE = pl.DataFrame({"who": range(12), "age": range(12), "ill": ["a", "b", "c"] * 4})
@@ -128,6 +136,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (methods.KNOWN, "function", "it is no dataclass"),
         (adversaries.KNOWN, "questioning", "its question is 'why', and known are singling out"),
         (adversaries.KNOWN, "another", "it calls itself 'all'"),
+        (kinds.KNOWN, "loose", "it is not derived from Form"),
+        (kinds.KNOWN, "renamed", "it calls itself 'generalized'"),
         (guarantees.KNOWN, "checkless", "it has no check"),
         (guarantees.KNOWN, "plain", "it is no dataclass"),
     ],

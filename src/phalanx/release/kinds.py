@@ -16,7 +16,17 @@ OURS: Final[Mapping[str, str]] = {
     "recoded": "phalanx.release.forms.recoded:Recoded",
 }
 """What ``pyproject.toml`` lists too."""
-KNOWN: Final = Installed("phalanx.forms", OURS)
+
+
+def _unfit(name: str, cls: type) -> str:
+    """Why a class of another package is no form of this name."""
+    if not issubclass(cls, Form):
+        return "it is not derived from Form"
+    called = getattr(cls, "kind", None)
+    return "" if called == name else f"it calls itself {called!r}"
+
+
+KNOWN: Final = Installed("phalanx.forms", OURS, _unfit)
 
 
 def form_class(kind: str) -> type[Form]:
