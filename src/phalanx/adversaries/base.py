@@ -292,6 +292,18 @@ def asked(
     return applicable_parts(given, evidence) if of_values else (list(given), evidence)
 
 
+def refuse_sets(releases: Sequence[Release], adversary: str) -> None:
+    """ReleaseError where a sensitive attribute holds sets: of these it is certain of single values
+    while the sets differ.
+    """
+    for release in releases:
+        if any(attribute.type == "set" for attribute in release.form.attribute("sensitive")):
+            raise ReleaseError(
+                f"the sensitive attribute of release {release.number} holds sets of values, and the"
+                f" {adversary} adversary looks at single ones; use the adversary 'history'."
+            )
+
+
 def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
 

@@ -13,6 +13,7 @@ from phalanx.arrays import Bools, Ints, Sets, different, places_in, sets_of, wor
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.views.boxes import candidate_sets, set_of_each
 from phalanx.guarantees.views.groups import Groups
+from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import Generalized
 
 
@@ -70,9 +71,29 @@ class Values:
         q = len(self.domain)
         return set_of_each(*candidate_sets(microdata, form, place, q), q)
 
+    def opened(self, sets: Sets, release: Release) -> Sets:
+        """The same sets (n, words), of which each that holds a value which is not shown holds all:
+        such a row may have any.
+        """
+        hidden = np.flatnonzero(self.domain.is_null().to_numpy())
+        if len(sets) and len(hidden) and hides_values(release):
+            sets[hold(sets, np.repeat(hidden, len(sets)))] = self.every
+        return sets
+
+    @property
+    def every(self) -> Sets:
+        """The set of all values, shape (1, words)."""
+        q = len(self.domain)
+        return sets_of(np.zeros(q, dtype=np.int64), np.arange(q), 1, q)
+
     def _published(self, groups: Groups) -> Ints:
         """The number of each value that a release's groups count."""
         return np.zeros(0, dtype=np.int64) if groups.values is None else self.places(groups.values)
+
+
+def hides_values(release: Release) -> bool:
+    """Whether a row without a value may have one that is not shown, as under the global guarantee."""
+    return "spent-budget" in (release.manifest.may_suppress or ())
 
 
 def hold(sets: Sets, places: Ints) -> Bools:

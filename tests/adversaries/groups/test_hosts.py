@@ -36,7 +36,7 @@ def test_no_more_entries_at_a_time_than_are_held(monkeypatch):
     rows = [(a, "x", "m", s) for g in range(4) for a, s in ((0, "s"), (9, "t"), (g + 3, "s"))]
     buckets, microdata = [g for g in range(4) for _ in range(3)], encoded(rows)
     whole = attack("generalized", rows, buckets)
-    of = hosts.Hosts.of(published("generalized", microdata, buckets).form, microdata)
+    of = hosts.Hosts.of(published("generalized", microdata, buckets), microdata)
     monkeypatch.setattr(hosts, "_ENTRIES", 2 * int(of.open.max()))
     monkeypatch.setattr(meeting, "_FEW", 1)
     parts = [part for part, *_ in of.probabilities(of.law)]

@@ -46,7 +46,7 @@ def test_everybody_has_the_twins_probabilities(case):
     expected = [naive.by_value(p) for p in naive.learned([row[:-1] for row in rows], hosts, groups)]
 
     microdata = encoded(rows)
-    found = Hosts.of(published(kind, microdata, buckets, columns).form, microdata)
+    found = Hosts.of(published(kind, microdata, buckets, columns), microdata)
     p = as_table(found)[found.of_person]
     values = found.groups.values.to_list()
     for row, of_twin in zip(p, expected, strict=True):
@@ -177,7 +177,7 @@ def test_what_it_believes_fits_what_is_published():
         (i, *row[1:]) for i, row in enumerate(rows)
     ]  # everybody is alone with the quasi-identifiers, so that all are in one bucket
     microdata = encoded(rows)
-    hosts = Hosts.of(published("bucketized", microdata, buckets).form, microdata)
+    hosts = Hosts.of(published("bucketized", microdata, buckets), microdata)
     p = as_table(hosts)
     held = np.zeros((len(hosts.groups), p.shape[1]))
     np.add.at(held, hosts.group, p)
@@ -209,7 +209,7 @@ def test_intervals_hold_about_as_many_persons():
         pl.DataFrame({"a": list(range(1600)), "s": ["s"] * 1600}),
         Schema(quasi=["a"], sensitive="s", types={"a": "numeric"}),
     )
-    hosts = Hosts.of(published("generalized", microdata, [0] * 1600).form, microdata)
+    hosts = Hosts.of(published("generalized", microdata, [0] * 1600), microdata)
     feature, size = learning._feature(hosts, 0)
 
     assert size == 16
@@ -240,7 +240,7 @@ def test_boxes_are_not_all_found_for_what_is_too_large():
         mock.patch.object(hosting, "_shared", side_effect=AssertionError),
         pytest.raises(ReleaseError, match="enough"),
     ):
-        Hosts.of(published("generalized", microdata, [0] * 4).form, microdata, refuse)
+        Hosts.of(published("generalized", microdata, [0] * 4), microdata, refuse)
 
     assert asked == [8]
 

@@ -263,7 +263,7 @@ def counted_worlds(seed):
     ]
     buckets = np.unique(rng.integers(0, 3, len(rows)), return_inverse=True)[1].tolist()
     columns = SHAPES[seed % len(SHAPES)]
-    found = hosts.Hosts.of(published("sliced", encoded(rows), buckets, columns).form, encoded(rows))
+    found = hosts.Hosts.of(published("sliced", encoded(rows), buckets, columns), encoded(rows))
     named = [dict(zip((*QUASI, "s"), row, strict=True)) for row in rows]
     members = [
         [t for t, at in zip(named, buckets, strict=True) if at == b]

@@ -38,7 +38,7 @@ ATTRIBUTES = (
 class Shown:
     number: int
     form: Generalized
-    manifest: ClassVar[Any] = SimpleNamespace(parts=None)
+    manifest: ClassVar[Any] = SimpleNamespace(parts=None, registered=0, may_suppress=[])
 
     @property
     def generalized(self):

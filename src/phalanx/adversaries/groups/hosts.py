@@ -4,7 +4,7 @@ adversary who knows all quasi-identifiers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 from typing import Any, Final
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import original_of
+from phalanx.adversaries.candidates import hides_values
 from phalanx.adversaries.groups.meeting import containing, few_enough
 from phalanx.arrays import Floats, Ints, different, firsts, row_numbers
 from phalanx.data.domain import Domain
@@ -45,6 +46,10 @@ _TINY: Final = 1e-290
 """Shares below this are near what floating point cannot tell from 0; their logarithms are far from
 it.
 """
+
+
+def any_number(entries: int) -> None:
+    """So many entries are not too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +86,16 @@ class Hosts:
 
     @classmethod
     def of(
-        cls, form: Form, microdata: Microdata, afford: Callable[[int], None] = lambda _: None
+        cls, release: Release, microdata: Microdata, afford: Callable[[int], None] = any_number
     ) -> "Hosts":
         """All persons of an original table beside a release of one form; ReleaseError where there
         are no sensitive values to lay hands on. While boxes are looked into, ``afford`` hears how
         many entries there are so far, and may refuse.
+
+        Of a release that may hide values, a row without one has each value with the share that it
+        has among those that are shown.
         """
+        form = release.form
         if form.sensitive is None:
             raise ReleaseError(
                 "the release has no sensitive attribute, so there is nothing to infer."
@@ -99,6 +108,7 @@ class Hosts:
         codes, rows, of_person = _distinct(form, microdata)
         persons = np.bincount(of_person, minlength=len(codes))
         groups, pairs, others, off = by_kind(form, _HOSTS)(form, microdata, rows, persons, afford)
+        groups = _filled(groups) if hides_values(release) else groups
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
         shared = _shared(groups, len(codes), *pairs)
         return cls(groups, domains, codes, of_person, *shared, others, off)
@@ -186,6 +196,41 @@ class Hosts:
 
     def _pairs(self, tuples: slice) -> slice:
         return slice(int(self.first[tuples.start]), int(self.first[tuples.stop]))
+
+
+def shows_values(release: Release) -> bool:
+    """Whether some row shows a sensitive value."""
+    groups = Groups.of(release.form)
+    return groups.values is None or groups.values.null_count() < len(groups.values)
+
+
+def _filled(groups: Groups) -> Groups:
+    """The groups without the missing value, each row of which has every value that is shown, with
+    its share.
+    """
+    if groups.values is None or not groups.values.null_count():
+        return groups
+    is_value = groups.values.is_not_null().to_numpy()[groups.cell_value]
+    hidden = np.zeros(len(groups))
+    hidden[groups.cell_group[~is_value]] = groups.cell_count[~is_value]
+    count = groups.cell_count[is_value].astype(np.float64)
+    group, value = groups.cell_group[is_value], groups.cell_value[is_value]
+    if not len(count):
+        raise ReleaseError("the release shows no sensitive value, so there is nothing to infer.")
+    times = np.bincount(value, weights=count)
+    shown, some = np.flatnonzero(times), np.flatnonzero(hidden)
+    if len(shown) * len(some) > _ENTRIES:
+        raise ReleaseError(
+            f"{len(some)} groups hold values that are not shown, too many to lay each of"
+            f" {len(shown)} values on; use the adversary 'history'."
+        )
+    spread = np.outer(hidden[some], times[shown] / times.sum()).ravel()
+    group = np.concatenate([group, np.repeat(some, len(shown))])
+    value = np.concatenate([value, np.tile(shown, len(some))])
+    q = len(groups.values)
+    cells, at = np.unique(group * q + value, return_inverse=True)
+    counts = np.bincount(at, weights=np.concatenate([count, spread]))
+    return replace(groups, cell_group=cells // q, cell_value=cells % q, cell_count=counts)
 
 
 def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:

@@ -54,7 +54,7 @@ class Replay:
                 "the release was made in parts, whose first cuts are not replayed; publish the table"
                 " in memory, into another series, to see what this adversary finds."
             )
-        hosts = Hosts.of(release.form, microdata)
+        hosts = Hosts.of(release, microdata)
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):
             raise ReleaseError(

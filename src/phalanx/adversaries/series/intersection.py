@@ -10,7 +10,14 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Looks, asked, original_of, where_groups_stand
+from phalanx.adversaries.base import (
+    Attack,
+    Looks,
+    asked,
+    original_of,
+    refuse_sets,
+    where_groups_stand,
+)
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
@@ -128,6 +135,7 @@ class Intersection:
                 f"release {other.number} is {other.form.kind}, and the intersection adversary looks"
                 f" at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."
             )
+        refuse_sets(series, self.name)
         if any(r.form.sensitive is None for r in series):
             raise ReleaseError(
                 "a release has no sensitive attribute, so there is nothing to expose."
@@ -250,11 +258,18 @@ def _by_group(
             f"the person-to-group mapping does not fit the files of release {release.number}; use"
             " the ledger that it was published with."
         )
-    if among is not None:
-        mine = among.to_frame("person")
-        hosted = hosted.join(mine, on="person", how="semi", maintain_order="left")
+    microdata = evidence.microdata.get(release.number)
+    with_rows = None if microdata is None or not release.manifest.registered else microdata.persons
+    for some in (among, with_rows):
+        if some is not None:
+            mine = some.alias("person").to_frame()
+            hosted = hosted.join(mine, on="person", how="semi", maintain_order="left")
     place = hosted["place"].to_numpy().astype(np.int64)
-    return _Seen(hosted["person"], values.of_groups(release.generalized, place))
+    sets = values.of_groups(release.generalized, place)
+    if with_rows is None:  # who is registered may have no row, and any value
+        lists = Groups.of(release.generalized).registered[place] > 0
+        sets[lists] = values.every
+    return _Seen(hosted["person"], values.opened(sets, release))
 
 
 def _by_box(
@@ -270,6 +285,7 @@ def _by_box(
     sets = values.of_boxes(
         release.generalized, microdata.take(rows["row"].to_numpy().astype(np.int64))
     )
+    sets = values.opened(sets, release)
     inside = np.ones(len(sets), dtype=bool) if mapping is not None else sizes(sets) > 0
     return _Seen(rows["person"].filter(pl.Series(inside)), sets[inside])
 

@@ -10,7 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
+from phalanx.adversaries.base import (
+    Attack,
+    Interval,
+    Looks,
+    asked,
+    between,
+    percent,
+    refuse_sets,
+    wilson,
+)
 from phalanx.adversaries.groups.learning import (
     BINS,
     MOST_ENTRIES,
@@ -22,7 +31,7 @@ from phalanx.adversaries.groups.learning import (
 )
 from phalanx.adversaries.groups.learning import believed as believed_alone
 from phalanx.adversaries.series.possible import Possible
-from phalanx.adversaries.series.sightings import Sighting, Sightings
+from phalanx.adversaries.series.sightings import Sighting, Sightings, telling
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Floats, Ints, places_in
 from phalanx.errors import ReleaseError
@@ -145,9 +154,9 @@ class SeriesLearning:
         learning would name.
         """
         releases, evidence = asked(releases, evidence, of_values=True)
-        seen = Sightings.of(
-            [(release, evidence) for release in sorted(releases, key=lambda r: r.number)]
-        )
+        refuse_sets(releases, self.name)
+        series = sorted(releases, key=lambda release: release.number)
+        seen = Sightings.of(telling([(release, evidence) for release in series]))
         for sighting in seen.each:
             _check(sighting)
         by_law = _law(seen)

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.hosts import Hosts, original_table
+from phalanx.adversaries.candidates import Values, hides_values
+from phalanx.adversaries.groups.hosts import Hosts, original_table, shows_values
 from phalanx.adversaries.series.possible import Possible
 from phalanx.arrays import Ints, places_in
 from phalanx.data.microdata import Microdata
@@ -67,6 +67,12 @@ class Sighting:
         ).scaled()
 
 
+def telling(seen: Sequence[tuple[Release, Evidence]]) -> Sequence[tuple[Release, Evidence]]:
+    """The releases, with what is laid beside each, but for those that hide all values."""
+    some = [one for one in seen if not hides_values(one[0]) or shows_values(one[0])]
+    return some or seen
+
+
 @dataclass(frozen=True, eq=False)
 class Sightings:
     """All persons whom some release may host, and what each release says of them."""
@@ -98,9 +104,7 @@ class Sightings:
                 f"release {without.number} has no persons beside it, so that no person can"
                 " be followed; name the identifier column."
             )
-        hosts = [
-            Hosts.of(release.form, table) for (release, _), table in zip(seen, tables, strict=True)
-        ]
+        hosts = [Hosts.of(release, table) for (release, _), table in zip(seen, tables, strict=True)]
         values = Values.of(
             [
                 column

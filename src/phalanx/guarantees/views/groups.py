@@ -132,7 +132,7 @@ class Groups:
     @cached_property
     def totals(self) -> Ints:
         """How often each value stands in the whole table, shape (q,)."""
-        return np.bincount(self.cell_value, weights=self.cell_count).astype(np.int64)
+        return np.bincount(self.cell_value, weights=self.cell_count).astype(self.cell_count.dtype)
 
     @property
     def of_sets(self) -> bool:
