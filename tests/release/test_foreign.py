@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody else's table: groups by exact text, and the kinds of missing kept apart."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +12,7 @@ import pytest
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.levels import levels
 from phalanx.release.foreign import Foreign
+from phalanx.verification import verify_table
 
 
 def test_csv_keeps_missing_kinds_apart(tmp_path):
@@ -81,7 +84,8 @@ def test_sensitive_numbers_have_an_order(tmp_path):
     [
         (["5", "5.0", "5e0", "6"], 2, True),
         (["0", "-0", "0.0", ""], 2, True),
-        (["9007199254740993", "9007199254740992", "9007199254740993.0"], 2, False),
+        (["9007199254740993", "9007199254740992", "9007199254740993.0"], 2, True),
+        (["0.10000000000000000001", "0.1"], 2, False),
         (["007", "7", "7.0"], 3, False),
         (["5", "5.0", "flu"], 3, False),
         (["1e9999999999999999999", "1e99999999999999999999", "inf"], 3, False),
@@ -166,3 +170,15 @@ def test_other_refusals(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(ReleaseError, match="is not a whole Parquet file"):
         Foreign.read(tmp_path / "t.parquet", quasi=["a"])
+
+
+def test_large_whole_numbers_are_in_the_order_of_numbers(tmp_path):
+    """Also where two of them are one float, so that they are told apart as texts are."""
+    rows = [("a", 5), ("a", 5), ("b", 10), ("b", 2**53), ("c", 2**53 + 1), ("c", 2**53 + 1)]
+    (tmp_path / "t.csv").write_text("q,s\n" + "".join(f"{q},{s}\n" for q, s in rows))
+    frame = pl.DataFrame({"q": [q for q, _ in rows], "s": [s for _, s in rows]})
+    in_file, in_memory = (
+        {v.name: v.worst for v in verify_table(table, quasi="q", sensitive="s").checks}
+        for table in (tmp_path / "t.csv", frame)
+    )
+    assert in_file["t_ordered"] == in_memory["t_ordered"] == Fraction(1, 2)

@@ -4,6 +4,7 @@
 from collections import Counter
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -24,11 +25,16 @@ PEOPLE = pl.DataFrame({
 })  # fmt: skip
 
 
-@given(sizes=st.lists(st.integers(1, 130), max_size=40))
-def test_risks_are_those_of_every_record(sizes: list[int]) -> None:
-    """Each record is found with 1 over its class: the highest, the mean, and shares above a bound."""
-    found = Classes(np.array(sizes, dtype=np.int64), "a group")
-    records = [Fraction(1, size) for size in sizes for _ in range(size)]
+@given(of=st.lists(st.tuples(st.integers(1, 130), st.integers(0, 130)), max_size=40))
+def test_risks_are_those_of_every_record(of: list[tuple[int, int]]) -> None:
+    """Each record is found with 1 over its class: the highest, the mean, and shares above a bound;
+    a counterfeit hides others, and is no record of anybody.
+    """
+    sizes, invented = [size for size, _ in of], [min(more, size) for size, more in of]
+    both = [np.array(each, dtype=np.int64) for each in (sizes, invented)]
+    found = Classes(both[0], "a group", invented=both[1] if any(invented) else None)
+    each = zip(sizes, invented, strict=True)
+    records = [Fraction(1, size) for size, more in each for _ in range(size - more)]
     assert found.rows == len(records)
     assert found.worst == pytest.approx(float(max(records, default=0)))
     assert found.average == pytest.approx(float(sum(records) / max(1, len(records))))
@@ -55,6 +61,24 @@ def test_a_class_is_what_a_form_shows() -> None:
         px.Slicing(l=2, columns=[["age", "sex"], ["ill"]], cuts="strict"),
     ):
         assert Classes.of_form(px.publish(PEOPLE, SCHEMA, method).form) is None
+
+
+def test_counterfeits_are_counted_group_by_group(tmp_path: Path) -> None:
+    """Those of a group stand beside its rows, whole and in parts."""
+    people = pl.DataFrame({"who": range(8), "age": range(8), "ill": list("abcdabcd")})
+    schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill")
+    series = px.Series("s", schema, px.MInvariance(m=2), to=tmp_path, report=False)
+    series.publish(people)
+    form = series.publish(people[::3]).form
+    classes, invented = Classes.of_form(form), dict(form.counterfeits.rows())
+    rows = Counter(form.table["group"].to_list())
+    assert classes is not None and sum(invented.values()) > 0
+    persons = {group: size - invented.get(group, 0) for group, size in rows.items()}
+    assert sorted(zip(classes.sizes, classes.held, strict=True)) == sorted(
+        (rows[group], persons[group]) for group in rows
+    )
+    mean = sum(Fraction(persons[group], rows[group]) for group in rows) / 3
+    assert (classes.rows, classes.average) == (3, pytest.approx(float(mean)))
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 4])

@@ -341,6 +341,19 @@ def test_accuracy_where_values_are_not_as_frequent_as_others() -> None:
     assert accuracy(one, other, "y", bins) == (named == other["y"]).mean()
 
 
+def test_what_is_missing_is_not_learned() -> None:
+    """Rows without a value teach nothing, are not asked about, and no value is named that none has."""
+    table = pl.DataFrame({"x": [0, 0, 1, 1] * 10, "y": ["a", "a", "b", None] * 10})
+    bins = Bins.of(table)
+    hidden = table.with_columns(y=pl.lit(None, dtype=pl.String))
+
+    assert accuracy(bins.code(table), bins.code(table), "y", bins) == 1
+    assert accuracy(bins.code(hidden), bins.code(table), "y", bins) == 0
+    assert accuracy(bins.code(table), bins.code(hidden), "y", bins) == 0
+    one = bins.code(pl.DataFrame({"x": [0], "y": ["b"]}))
+    assert accuracy(one, bins.code(table), "y", bins) == 1 / 3
+
+
 @pytest.mark.parametrize(("values", "bins"), [(20, 22), (21, 11)])
 def test_few_numbers_have_a_bin_each(values: int, bins: int) -> None:
     """More than twenty have tenths; one more is for missing ones, and of single values for others."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from phalanx.data.sources.frames import check_index, to_polars
 from phalanx.data.sources.reading import check_dates, refusing
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError, did_you_mean, shown
+
+_WIDEST: Final = 1 << 126
+"""Whole numbers below this are held as such."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,4 +188,7 @@ def _ordered(values: pl.Series) -> pl.Series:
         return text
     if len(exactly) == numbers.drop_nulls().n_unique():
         return numbers
-    return text.replace(spelled, pl.Series(first, dtype=pl.String))
+    is_whole = all(number == int(number) and abs(number) < _WIDEST for number in exactly)
+    # of whole numbers two may be one float
+    one = [int(Decimal(number)) for number in first] if is_whole else first
+    return text.replace_strict(spelled, pl.Series(one), default=None)

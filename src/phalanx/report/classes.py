@@ -42,6 +42,13 @@ class Classes:
     """What a class is in this form, for a sentence."""
     population: int | None = None
     """So many persons the table is a sample of, those in it included; None: not declared."""
+    invented: Ints | None = None
+    """How many rows of each class are counterfeits, shape (c,); None: none are."""
+
+    @property
+    def held(self) -> Ints:
+        """Rows of each class that are a person's, shape (c,)."""
+        return self.sizes if self.invented is None else self.sizes - self.invented
 
     @classmethod
     def of_form(cls, form: Form, population: int | None = None) -> "Classes | None":
@@ -53,28 +60,31 @@ class Classes:
 
     @property
     def rows(self) -> int:
-        """All rows."""
-        return int(self.sizes.sum())
+        """All rows that are a person's."""
+        return int(self.held.sum())
 
     @property
     def worst(self) -> float:
         """The prosecutor risk of a person in the smallest class; 0 without rows."""
-        return 1 / int(self.sizes.min()) if len(self.sizes) else 0.0
+        sizes = self.sizes[self.held > 0]
+        return 1 / int(sizes.min()) if len(sizes) else 0.0
 
     @property
     def average(self) -> float:
-        """The mean over rows, which is the marketer risk: classes over rows; 0 without rows."""
-        return len(self.sizes) / self.rows if self.rows else 0.0
+        """The mean over persons, which is the marketer risk: without counterfeits, classes over
+        rows; 0 without rows.
+        """
+        return float((self.held / self.sizes).sum()) / self.rows if self.rows else 0.0
 
     def above(self, threshold: float) -> float:
         """The share of rows whose risk is above a threshold."""
-        risky = self.sizes[1 / self.sizes > threshold] if len(self.sizes) else self.sizes
+        risky = self.held[1 / self.sizes > threshold] if len(self.sizes) else self.sizes
         return int(risky.sum()) / self.rows if self.rows else 0.0
 
     @property
     def alone(self) -> int:
-        """Rows that are like no other row."""
-        return int((self.sizes == 1).sum())
+        """Rows of persons that are like no other row."""
+        return int(self.held[self.sizes == 1].sum())
 
     @property
     def population_uniques(self) -> float | None:
@@ -107,15 +117,13 @@ class Classes:
 
     @property
     def distribution(self) -> list[tuple[str, int, int]]:
-        """Sizes of classes as (sizes, classes, rows), those without classes left out."""
+        """Sizes of classes as (sizes, classes, rows of persons), those without classes left out."""
         bins = []
         for low, high in _BINS:
-            sizes = self.sizes[
-                (self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))
-            ]
+            these = (self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))
             label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
-            if len(sizes):
-                bins.append((label, len(sizes), int(sizes.sum())))
+            if these.any():
+                bins.append((label, int(these.sum()), int(self.held[these].sum())))
         return bins
 
     def to_json(self) -> dict[str, Any]:
@@ -159,14 +167,27 @@ def among(classes: Classes | None, population: int | None, rows: int) -> Classes
 @per_form
 def _of(form: Form) -> Classes | None:
     if form.kind == "generalized":
-        sizes = form.table[form.id_column].value_counts(sort=False)["count"]
-        return Classes(sizes.to_numpy().astype(np.int64), "a group")
+        sizes, invented = groups_of(form)
+        return Classes(sizes, "a group", invented=invented)
     if form.kind == Bucketized.kind:
         columns = [c for a in form.attribute("quasi") for c in a.columns]
         return Classes(_equal(form.table, columns), "rows with the same quasi-identifiers")
     if form.kind == "recoded":
         return Classes(_equal(form.table, form.table.columns), "rows of one image")
     return None
+
+
+def groups_of(form: Form) -> tuple[Ints, Ints | None]:
+    """Rows of each group of a generalized form, shape (g,), and how many of these are counterfeits,
+    in the same order; None where none are.
+    """
+    counts = form.table[form.id_column].value_counts(sort=False)
+    sizes = counts["count"].to_numpy().astype(np.int64)
+    if form.counterfeits is None or not form.counterfeits.height:
+        return sizes, None
+    beside = form.counterfeits.rename({"count": "invented"})
+    invented = counts.join(beside, on=form.id_column, how="left", maintain_order="left")["invented"]
+    return sizes, invented.fill_null(0).to_numpy().astype(np.int64)
 
 
 def _equal(table: pl.DataFrame, columns: list[str]) -> Ints:

@@ -18,7 +18,7 @@ from phalanx.release.forms.recoded import Recoded
 from phalanx.release.kinds import form_class
 from phalanx.release.manifest import Manifest
 from phalanx.release.part import Part
-from phalanx.report.classes import Classes
+from phalanx.report.classes import Classes, groups_of
 from phalanx.report.figures import ROWS, Figures, Width, intervals
 
 _MOST: Final = 1 << 24
@@ -68,6 +68,7 @@ class Gathered:
         self._most = _MOST if room is None else min(_MOST, room // _OF_ROOM)
         self._form: Form | None = None
         self._sizes: list[Ints] = []
+        self._invented: list[Ints] = []
         self._hosts = 0
         self._intervals: dict[str, list[pl.DataFrame]] = {}
         self._unmeasured: list[str] = []
@@ -79,8 +80,9 @@ class Gathered:
             cleared = {name: table.clear() for name, table in part.tables.items()}
             no_row = part.manifest.model_copy(update={"rows": 0, "groups": 0, "counterfeits": 0})
             self._form = form_of(part.path, no_row, cleared)
-        sizes = form.table[form.id_column].value_counts(sort=False)["count"]
-        self._sizes.append(sizes.to_numpy().astype(np.int64))
+        sizes, invented = groups_of(form)
+        self._sizes.append(sizes)
+        self._invented.append(np.zeros_like(sizes) if invented is None else invented)
         if form.counterfeits is not None:
             self._hosts += form.counterfeits.height
         for attribute in form.attribute("quasi"):
@@ -111,7 +113,7 @@ class Gathered:
         form = self._form
         if form is None:
             raise ValueError("a release in parts has one or more")
-        sizes = np.concatenate(self._sizes)
+        sizes, invented = np.concatenate(self._sizes), np.concatenate(self._invented)
         figures = Figures(
             number=manifest.number,
             rows=manifest.rows,
@@ -130,7 +132,7 @@ class Gathered:
             unmeasured=self._unmeasured,
         )
         of_groups = form_class(manifest.form) is Generalized
-        classes = Classes(sizes, "a group") if of_groups else None
+        classes = Classes(sizes, "a group", invented=invented) if of_groups else None
         why = form.why_no_class if Classes.of_form(form) is None else _IN_PARTS
         return Look(form, figures, classes, why)
 

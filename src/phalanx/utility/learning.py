@@ -10,14 +10,22 @@ from phalanx.utility.losses import counted
 
 
 def accuracy(training: Coded, others: Coded, target: str, bins: Bins) -> float:
-    """The share of rows of ``others`` whose target is named rightly by the rest of the row; counts
-    are smoothed by one (Laplace).
+    """The share of rows of ``others`` with a value of the target of which it is named rightly by the
+    rest of the row; counts are smoothed by one (Laplace). Rows without a value teach nothing, and
+    only values are named that some row has; where none has one, none is.
     """
+    training, others = (
+        {name: codes[rows[target] != 0] for name, codes in rows.items()}
+        for rows in (training, others)
+    )
     size = bins.size(target)
     values, times = counted(training, [target], [size])
-    prior = np.ones(size)
-    prior[values] += times
-    score = np.tile(np.log(prior), (len(others[target]), 1))
+    prior = np.zeros(size)
+    prior[values] = 1 + times
+    if not len(values) or not len(others[target]):
+        return 0.0
+    with np.errstate(divide="ignore"):  # what no row has is never named
+        score = np.tile(np.log(prior), (len(others[target]), 1))
     for name in training:
         if name != target:
             cells, times = counted(training, [target, name], [size, bins.size(name)])
