@@ -3,6 +3,7 @@
 slow twin, on series of every method.
 """
 
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -276,3 +277,14 @@ def test_only_the_global_guarantee_withstands(attacked):
     else:
         assert found.largest > Fraction(1, 2)
         assert found.above > 10
+
+
+@pytest.mark.parametrize(
+    ("values", "asked"), [([1.0, 2.0], 1), ([date(2020, 1, 1), date(2020, 1, 2)], date(2020, 1, 2))]
+)
+def test_a_value_may_be_named_as_it_is_in_python(tmp_path, values, asked):
+    """A whole number names the float that it is, and a day itself."""
+    table = pl.DataFrame({"who": range(8), "age": range(8), "ill": values * 4})
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill")
+    made = Series("s", schema, MInvariance(m=2), to=tmp_path / "out", report=False).publish(table)
+    assert made.attack(History(values=[asked])).largest == Fraction(1, 2)

@@ -5,6 +5,7 @@ Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -141,7 +142,8 @@ class History:
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)
-        looks_for = GlobalGuarantee(2, protected=list(self.values) if self.values else "all")
+        values = [str(value) if isinstance(value, date) else value for value in self.values]
+        looks_for = GlobalGuarantee(2, protected=values or "all")
         links, bound = (
             Series.of(series, evidence.groups, looks_for.protects),
             bounded(self.bound, "the bound", 0, 1),
@@ -192,7 +194,8 @@ class History:
 
     def _check_values(self, links: Series) -> None:
         published_values = links.cells.values.cast(pl.String).to_list()
-        if unknown := [str(value) for value in self.values if str(value) not in published_values]:
+        known = {*published_values, *links.cells.values.to_list()}  # 1 is 1.0
+        if unknown := [str(v) for v in self.values if v not in known and str(v) not in known]:
             raise ReleaseError(
                 "no release shows the value"
                 f" {unknown[0]!r}{did_you_mean(unknown[0], published_values) or '; name a published value.'}"
