@@ -142,8 +142,8 @@ class History:
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)
-        values = [str(value) if isinstance(value, date) else value for value in self.values]
-        looks_for = GlobalGuarantee(2, protected=values or "all")
+        named = [str(value) if isinstance(value, date) else value for value in self.values]
+        looks_for = GlobalGuarantee(2, protected=named or "all")
         links, bound = (
             Series.of(series, evidence.groups, looks_for.protects),
             bounded(self.bound, "the bound", 0, 1),
