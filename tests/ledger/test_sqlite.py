@@ -4,9 +4,10 @@
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -29,10 +30,10 @@ def wide_umask() -> Iterator[None]:
     os.umask(before)
 
 
-def put_rows(ledger: Ledger, number: int, rows: int = 1) -> None:
+def put_rows(ledger: Ledger, number: int, series: str = "visits", *, rows: int = 1) -> None:
     entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={})
     ledger.commit(
-        "visits",
+        series,
         entry,
         promise={"m": 2},
         remember={"t": pl.DataFrame({"n": range(rows)})},
@@ -215,6 +216,25 @@ def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
         with pytest.raises(LedgerError, match=words):
             Ledger.open(f"sqlite:///{tmp_path}/{name}.db", create=create)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "use"),
+    [
+        ("releases RENAME COLUMN summary TO summaries", lambda ledger: ledger.releases("visits")),
+        ("series RENAME COLUMN created TO began", lambda ledger: put_rows(ledger, 1, "other")),
+        ("segments RENAME TO parts", lambda ledger: ledger.remembered("visits")),
+    ],
+    ids=["no such column", "has no column", "no such table"],
+)
+def test_a_ledger_of_other_columns(
+    ledger: Ledger, change: str, use: Callable[[Ledger], Any]
+) -> None:
+    """One of another version: the sentence that PostgreSQL's ledger has."""
+    put_rows(ledger, 1)
+    ledger._store.run(f"ALTER TABLE {change}")
+    with pytest.raises(LedgerError, match="another version of Phalanx, since a table or column is"):
+        use(ledger)
 
 
 def test_damage(url: str, file: Path) -> None:

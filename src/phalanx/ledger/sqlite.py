@@ -147,7 +147,14 @@ _UNKNOWN: Final = (
     "met an error of its disk in the moment of recording, so whether this was recorded is not"
     " known; check the disk, 'phalanx series show' says, and the next publish goes on from there."
 )
+_OTHER: Final = (
+    "is damaged or was made by another version of Phalanx, since a table or column is missing; put"
+    " back a copy of it."
+)
 _SENTENCES: Final = {
+    "no such column": _OTHER,
+    "no such table": _OTHER,
+    "has no column": _OTHER,
     "database is locked": "is locked by another publisher; try again when it has finished.",
     "database or disk is full": (
         "cannot grow because the disk is full; nothing was changed, so make room and publish again."
