@@ -7,6 +7,7 @@ import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import polars as pl
 import pytest
@@ -205,6 +206,27 @@ def test_a_backup(url: str, new_url: Callable[[str], str], backend: str, tmp_pat
             put(lost, 2)
         lost.reconcile("visits", [], forgotten=False)
         put(lost, 2)
+
+
+def test_a_backup_of_long_names(
+    ledger: Ledger, new_url: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Names that are too long for a file once they are quoted: each has a file of its own, which
+    begins like them and is taken in.
+    """
+    names = ["x" * 229, "😀" * 57, "😀" * 56 + "é", "é" * 40 + "a" * 5, "é" * 40 + "a" * 4]
+    for series in names:
+        put(ledger, 1, series)
+    written = ledger.backup(tmp_path / "backup")
+    assert len({each.file.name for each in written}) == len(names)
+    assert all(len(each.key.name) <= 255 for each in written)
+    for each in written:
+        begin, _, rest = each.file.name.removesuffix(".series").partition("+")
+        assert each.series.startswith(unquote(begin, errors="strict"))
+        assert len(rest) == (0 if begin == quote(each.series) else 32)
+    with Ledger.open(new_url("sqlite")) as lost:
+        for each in written:
+            assert lost.import_series(each.file).series == each.series
 
 
 def test_a_backup_that_fails_leaves_nothing(ledger: Ledger, tmp_path: Path) -> None:

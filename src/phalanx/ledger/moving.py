@@ -2,6 +2,7 @@
 """Moving a series from one ledger to another, through a file."""
 
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,10 @@ from phalanx.ledger.transfer import Contents, Incoming, Outgoing, key_beside
 from phalanx.randomness import Randomness
 
 _UNNAMED: Final = ".phalanx-backup."
+_LONGEST: Final = 255 - len(".series.key.new")
+"""Bytes of a file's name in a backup, before its ending; a key that is written has the longest."""
+_BEGIN: Final = 16
+"""So many letters of a series, each of 12 bytes at most, begin it where the whole does not fit."""
 
 
 def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesFile:
@@ -100,7 +105,7 @@ def backup(rows: Rows, series: Sequence[str], to: Path) -> list[SeriesFile]:
     try:
         with _unnamed(to.parent) as beside:
             written = [
-                export_series(rows, name, beside / f"{quote(name, safe='')}.series", copy=True)
+                export_series(rows, name, beside / f"{_file_name(name)}.series", copy=True)
                 for name in series
             ]
             flush_folder(beside)
@@ -112,6 +117,21 @@ def backup(rows: Rows, series: Sequence[str], to: Path) -> list[SeriesFile]:
             " another folder."
         ) from None
     return [replace(each, file=to / each.file.name, key=to / each.key.name) for each in written]
+
+
+def _file_name(series: str) -> str:
+    """The name of a series as that of a file; of a long one its beginning and a hash, after a sign
+    that no quoted name has.
+
+    >>> _file_name("a/b")
+    'a%2Fb'
+    >>> len(_file_name("é" * 100))
+    129
+    """
+    name = quote(series, safe="")
+    if len(name) <= _LONGEST:
+        return name
+    return f"{quote(series[:_BEGIN], safe='')}+{hashlib.sha256(series.encode()).hexdigest()[:32]}"
 
 
 @contextmanager
