@@ -9,6 +9,7 @@ import pytest
 import phalanx as px
 from phalanx.errors import PlanError, SourceError
 from phalanx.plan import Plan
+from phalanx.studio.place import Place
 
 WAVES = ("2017", "2018", "2019")
 
@@ -62,6 +63,21 @@ def test_a_wave_by_name(panel):
     earlier = panel.publish()
     assert "name an earlier one by --wave, such as '2017'" in earlier.err
     assert json.loads(panel.publish("--wave", "2017", "--json").out)["number"] == 3
+
+
+def test_check_and_publish_choose_alike(panel):
+    """The one wave that is left, wherever it stands; and all refuse waves that are written anew."""
+    for wave in ("2018", "2017"):  # what follows the last one is out
+        assert panel.publish("--wave", wave).code == 0
+    assert "wave 2019, if it were published" in panel.call("check", "plan.toml").out
+    assert Plan.read("plan.toml").table().height == 38
+    again = pl.read_csv("t.csv").with_columns("wave " + pl.col("year").cast(pl.String))
+    again.drop("literal").with_columns(year=again["literal"]).write_csv("t.csv")
+    plan, before = Plan.read("plan.toml"), panel.snapshot()
+    for choose in (plan.check, plan.publish, plan.table, Place(plan.path).table):
+        with pytest.raises(SourceError, match="were written like '2017' and are now like 'wave 2"):
+            choose()
+    assert panel.snapshot() == before
 
 
 @pytest.mark.usefixtures("panel")

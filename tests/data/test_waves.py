@@ -6,7 +6,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from phalanx.data.waves import in_order, one_wave, waves_of
+from phalanx.data.waves import NoneNextError, in_order, one_wave, waves_of
 from phalanx.errors import SourceError
 
 PANEL = pl.DataFrame({"who": [1, 1, 2, 3, 3], "year": [2019, 2020, 2020, 2018, 2019]})
@@ -57,10 +57,10 @@ def test_numbers_in_texts_have_their_own_order():
 
 @pytest.mark.parametrize(
     ("published", "wave"),
-    [([], "2018"), (["2018"], "2019"), (["2019"], "2020"), (["2017"], "2018"), ([None, "2018"], "2019")],
+    [([], "2018"), (["2018"], "2019"), (["2019"], "2020"), (["2017"], "2018"), ([None, "2018"], "2019"), (["2019", "2018"], "2020")],
 )  # fmt: skip
 def test_the_next_wave_is_the_first_after_the_last_release(published, wave):
-    """Its rows alone, without the column."""
+    """Its rows alone, without the column; one that is out already is passed over."""
     found, rows = one_wave(PANEL, "year", None, published)
     assert found == wave
     assert rows.columns == ["who"]
@@ -80,12 +80,16 @@ def test_a_wave_by_name():
         ("02019", ["2019"], "was published as release 1"),
         ("2017", [], "no wave '2017' in 'year'"),
         (None, ["2018", "2019", "2020"], "all 3 wave(s) of the source are published, '2020' last"),
-        (None, ["2020"], "no wave comes after '2020', which was published last; name an earlier"),
+        (
+            None,
+            ["2020"],
+            "no further wave comes after '2020', which was published last; name an earlier",
+        ),
         (None, ["2018", None], "which wave release 2 published is not known"),
         (
             None,
             ["2018", None, "2020"],
-            "no wave comes after '2020', which was published last; add the rows",
+            "no further wave comes after '2020', which was published last; add the rows",
         ),
         (2019, [], "the wave is of the type int; give it as a text"),
     ],
@@ -95,6 +99,55 @@ def test_no_wave_to_publish(wave, published, sentence):
     with pytest.raises(SourceError) as wrong:
         one_wave(PANEL, "year", wave, published)
     assert sentence in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("published", "waves"),
+    [
+        (["2018", "2019"], ["w2018", "w2019", "w2020"]),
+        (["2018", "2019"], ["2019-01-01", "2020-01-01"]),
+        (["2018", "2019"], ["2018", "2019", "wave 2018"]),
+        (["w2018", "w2019"], ["2018", "2019"]),
+        (["w1"], ["W1", "w 2"]),
+        (["first"], ["2", "3"]),
+        (["2018"], ["year"]),
+        (["jan"], ["january", "march"]),
+    ],
+)
+def test_waves_that_are_written_in_another_way(published, waves):
+    """The same rows could be published again under another name, so none is chosen; one that is
+    named is.
+    """
+    table = pl.DataFrame({"who": range(len(waves)), "wave": waves})
+    sentence = rf"waves were written like '{published[-1]}' and are now like .*by --wave"
+    with pytest.raises(SourceError, match=sentence) as refused:
+        one_wave(table, "wave", None, published)
+    assert not isinstance(refused.value, NoneNextError)
+    assert one_wave(table, "wave", waves[-1], published)[0] == waves[-1]
+
+
+@pytest.mark.parametrize(
+    ("published", "waves", "following"),
+    [
+        (["autumn"], ["autumn", "spring", "winter"], "spring"),
+        (["2019-Q4"], ["2020-Q1"], "2020-Q1"),
+        (["1.5"], ["2.0", "2.5"], "2.0"),
+        (["w9"], [" w10"], " w10"),
+        (["2019-01-01"], ["2019-01-01 00:00:00", "2020-01-01 00:00:00"], "2020-01-01 00:00:00"),
+        (["2019.0"], ["2019", "2020"], "2020"),
+    ],
+)
+def test_waves_that_are_written_alike(published, waves, following):
+    """Other numbers, words beside the one that is out, and what says the same day or number."""
+    table = pl.DataFrame({"who": range(len(waves)), "wave": waves})
+    assert one_wave(table, "wave", None, published)[0] == following
+
+
+def test_no_wave_is_recommended_that_may_be_out():
+    """Where some were written in another way, which one is left is not known."""
+    table = pl.DataFrame({"who": [1, 2], "wave": ["2019", "2020"]})
+    with pytest.raises(NoneNextError, match="add the rows of the next one"):
+        one_wave(table, "wave", None, ["w2019", "2020"])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,11 @@ _MIDNIGHT: Final = re.compile(
 )
 """A day, as a column of moments writes it."""
 _WHOLE: Final = re.compile(r"^(-?[0-9]+)\.0+$")
+_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?"
+
+
+class NoneNextError(SourceError):
+    """No wave comes next, by what is known of those that are out."""
 
 
 def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
@@ -62,10 +67,11 @@ def one_wave(
     table: pl.DataFrame, column: str, wave: str | None, published: Sequence[str | None]
 ) -> tuple[str, pl.DataFrame]:
     """A wave and its rows, without the column: the one that is asked for, or else the first after
-    the one that was published last.
+    the one that was published last that is not out.
 
     ``published`` has the wave of every release so far, None where it was not said. SourceError
-    where the wave is out already, or there is none to choose.
+    where the wave is out already, there is none to choose (``NoneNextError``), or the one to choose is
+    written in another way than the last, and may be out.
     """
     rows_of = waves_of(table, column)
     waves = in_order(rows_of)
@@ -85,32 +91,55 @@ def one_wave(
             raise SourceError(f"the source has no wave {wave!r} in {column!r}{hint}")
         return chosen, table.filter(rows_of == chosen).drop(column)
     if published and published[-1] is None:
-        raise SourceError(
+        raise NoneNextError(
             f"which wave release {len(published)} published is not known; say by --wave which is"
             " next."
         )
-    last = _place(published[-1] or "") if published else None
-    following = next((w for w in waves if last is None or _place(w) > last), None)
-    if following is None:
-        out = {_place(w) for w in published if w is not None}
-        earlier = [w for w in waves if _place(w) not in out]
-        if None in published and earlier:  # which may be one of them
-            raise SourceError(
-                f"no wave comes after {published[-1]!r}, which was published last; add the rows of"
-                " the next one to the source."
-            )
-        if earlier:
-            raise SourceError(
-                f"no wave comes after {published[-1]!r}, which was published last; name an earlier"
-                f" one by --wave, such as {earlier[-1]!r}."
-            )
-        raise SourceError(
-            f"all {len(waves)} wave(s) of the source are published, {published[-1]!r} last; add the"
-            " rows of the next one to it."
-            if waves
-            else "the source has no rows, and so no wave; name another."
-        )
+    if not waves:
+        raise SourceError("the source has no rows, and so no wave; name another.")
+    following = _next(waves, published)
     return following, table.filter(rows_of == following).drop(column)
+
+
+def _next(waves: Sequence[str], published: Sequence[str | None]) -> str:
+    """The first of some waves that comes after the last that was published, and is not out."""
+    last = published[-1] if published else None
+    if last is None:
+        return waves[0]
+    out = {_place(w) for w in published if w is not None}
+    left = [w for w in waves if _place(w) not in out]
+    if not left:
+        raise NoneNextError(
+            f"all {len(waves)} wave(s) of the source are published, {last!r} last; add the"
+            " rows of the next one to it."
+        )
+    following = next((w for w in left if _place(w) > _place(last)), None)
+    if not _are_written_alike(last, wave := following or left[-1], waves):
+        raise SourceError(
+            f"waves were written like {last!r} and are now like {wave!r}, so that one may be out;"
+            " write them alike at the source, or name one by --wave."
+        )
+    if following is not None:
+        return following
+    if not all(w is not None and _are_written_alike(w, wave, waves) for w in published):
+        # which may be one of them
+        raise NoneNextError(
+            f"no further wave comes after {last!r}, which was published last; add the rows of"
+            " the next one to the source."
+        )
+    raise NoneNextError(
+        f"no further wave comes after {last!r}, which was published last; name an earlier"
+        f" one by --wave, such as {left[-1]!r}."
+    )
+
+
+def _are_written_alike(published: str, wave: str, waves: Sequence[str]) -> bool:
+    """Whether a wave is written like one that was published; if not, it may be the same. Words
+    without numbers are alike where the one that was published is still among the waves.
+    """
+    was, now = _writing(published), _writing(wave)
+    are_words = len(was) == len(now) == 1
+    return was == now or (are_words and _place(published) in map(_place, waves))
 
 
 def refuse_twice(wave: str, published: Sequence[str | None]) -> None:
@@ -136,9 +165,23 @@ def _place(wave: str) -> tuple[tuple[int, str], ...]:
     >>> _place("2019.0") == _place("2019")
     True
     """
-    plain = _WHOLE.sub(r"\1", _MIDNIGHT.sub(r"\1", wave.strip()))
-    parts = re.split(r"([0-9]+)", plain)
+    parts = re.split(r"([0-9]+)", _plain(wave))
     return tuple(
         (len(digits), digits) if i % 2 and (digits := part.lstrip("0") or "0") else (0, part)
         for i, part in enumerate(parts)
     )
+
+
+def _plain(wave: str) -> str:
+    """A wave without the blanks around it, a midnight, and the decimals of a whole number."""
+    return _WHOLE.sub(r"\1", _MIDNIGHT.sub(r"\1", wave.strip()))
+
+
+def _writing(wave: str) -> list[str]:
+    """How a wave is written: the texts around its numbers, of which there is one more.
+
+    >>> _writing("w2-2019"), _writing("2019.5") == _writing("2020")
+    (['w', '-', ''], True)
+    """
+    plain = _plain(wave)
+    return re.split(_NUMBER if re.fullmatch(_NUMBER, plain) else r"[0-9]+", plain)

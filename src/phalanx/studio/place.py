@@ -14,7 +14,7 @@ import polars as pl
 from phalanx.data.sources.batches import read_or_sample
 from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.parquet_folders import state_of
-from phalanx.data.waves import in_order, one_wave, waves_of
+from phalanx.data.waves import NoneNextError, in_order, one_wave, waves_of
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.plan import Plan
@@ -277,7 +277,7 @@ def _rows(
 ) -> tuple[str, pl.DataFrame]:
     """The rows of a wave: of the one that is next, or the last where none is left."""
     if wave is None:
-        with suppress(SourceError):
+        with suppress(NoneNextError):
             return one_wave(frame, column, None, published)
         wave = in_order(waves_of(frame, column))[-1]
     return one_wave(frame, column, wave, ())
