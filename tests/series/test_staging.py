@@ -20,11 +20,11 @@ import polars as pl
 import pytest
 from polars.exceptions import PanicException
 
-from phalanx import MInvariance, Release, Schema, Series, verify
+from phalanx import Intersection, MInvariance, Release, Schema, Series, verify
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release import folder
-from phalanx.series import drafting, staging
+from phalanx.series import drafting, earlier, staging
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
@@ -477,6 +477,225 @@ def test_a_publisher_between_commit_and_rename_is_waited_for(tmp_path: Path) -> 
         staging_folder.hand_out(final)
     waiting.join(10)
     assert found == [True]
+
+
+def lock_others_out(to: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let the staging folders that are there now be of a user whose folders cannot be opened; the
+    name of their owner.
+    """
+    real, theirs = os.open, {path.name for path in to.iterdir() if path.name.startswith(".")}
+    assert theirs
+
+    def opened(path: Any, *a: Any, **k: Any) -> int:
+        if Path(path).name in theirs:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *a, **k)
+
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(staging, "_BLIND", 0.1)
+    return next(path for path in to.iterdir() if path.name in theirs).owner()
+
+
+def test_the_work_of_another_user_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A staging folder that cannot be opened and that the ledger does not know is no one's
+    concern but its owner's: it stays, and others publish.
+    """
+    series_in(tmp_path).publish(table())
+    theirs = left_over(tmp_path)
+    with monkeypatch.context() as patch:
+        lock_others_out(tmp_path, patch)
+        assert series_in(tmp_path).check(table()).number == 2
+        assert series_in(tmp_path).publish(table()).number == 2
+        assert series_in(tmp_path).verify().holds
+    assert staged(tmp_path) == [theirs.name]
+
+
+def test_a_recorded_release_that_another_user_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever publishes, checks or reads is told whose folder it is in, and who can finish it; it
+    stays as it is until then.
+    """
+    series_in(tmp_path).publish(table())
+    die(tmp_path, step="after commit")
+    (left,) = staged(tmp_path)
+    series = series_in(tmp_path)
+    with monkeypatch.context() as patch:
+        owner = lock_others_out(tmp_path, patch)
+        for use in (
+            lambda: series.publish(table()),
+            lambda: series.check(table()),
+            series.verify,
+            lambda: series.estimate(pl.len()),
+        ):
+            with pytest.raises(
+                ReleaseError,
+                match=(
+                    rf"^release 2 of 's' is recorded and still in a folder of the user {owner}; have"
+                    rf" {owner}, or an administrator, run 'phalanx publish' to finish it\.$"
+                ),
+            ):
+                use()
+        patch.setattr(Path, "owner", raising(KeyError("uid")))
+        with pytest.raises(ReleaseError, match="in a folder of another user; have that user, or"):
+            series.publish(table())
+        assert staged(tmp_path) == [left]
+        assert recorded(tmp_path) == [1, 2]
+    assert goes_on(tmp_path, unnamed=True).number == 3
+    check_whole(tmp_path, 3)
+
+
+@pytest.mark.parametrize("use", ["publish", "check", "verify"])
+def test_another_user_who_is_at_work_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    """Between the commit and the rename there are milliseconds, so what cannot be opened is looked at
+    once more.
+    """
+    series_in(tmp_path).publish(table())
+    die(tmp_path, step="after commit")
+    (left,) = staged(tmp_path)
+    lock_others_out(tmp_path, monkeypatch)
+    monkeypatch.setattr(staging, "_BLIND", 30.0)
+    looked = threading.Event()
+    real = time.sleep
+
+    def slept(seconds: float) -> None:
+        looked.set()
+        real(seconds)
+
+    monkeypatch.setattr(time, "sleep", slept)
+    naming = threading.Thread(
+        target=lambda: looked.wait(20) and staging._rename(tmp_path / left, tmp_path / "s-2")
+    )
+    naming.start()
+    try:
+        arguments = () if use == "verify" else (table(),)
+        made = getattr(series_in(tmp_path), use)(*arguments)
+    finally:
+        naming.join(30)
+    assert looked.is_set()
+    assert made.holds if use == "verify" else made.number == 3
+
+
+def test_a_folder_that_another_user_left_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed in the middle of the rename, when the folder could be opened already: who may not change
+    it is told the same.
+    """
+    die(tmp_path, step="after commit")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "chmod", raising(PermissionError(1, "Operation not permitted")))
+        with pytest.raises(ReleaseError, match="cannot be written"):
+            series_in(tmp_path).publish(table())
+        patch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+        patch.setattr(staging, "_BLIND", 0.1)
+        left = tmp_path / staged(tmp_path)[0]
+        with pytest.raises(
+            ReleaseError, match="release 1 of 's' is recorded and still in a folder"
+        ):
+            staging.recover(tmp_path, "s", lambda: [entry_of(left, tmp_path / "s-1")])
+    assert goes_on(tmp_path, unnamed=True).number == 2
+
+
+USES: dict[str, Callable[[Series], Any]] = {
+    "publish": lambda series: series.publish(table()).number == 3,
+    "check": lambda series: series.check(table()).number == 3,
+    "verify": lambda series: series.verify().holds,
+    "estimate": lambda series: len(series.estimate(pl.len())) == 2,
+    "attack": lambda series: series.attack(Intersection(), originals=[table()] * 2) is not None,
+}
+
+
+def between_commit_and_rename(
+    to: Path, monkeypatch: pytest.MonkeyPatch, go: threading.Event
+) -> threading.Thread:
+    """A publisher of the second release, who stands there until ``go``."""
+    series_in(to).publish(table())
+    real, stands = staging.Folder.hand_out, threading.Event()
+
+    def hand_out(self: staging.Folder, final: Path) -> None:
+        if final.name == "s-2":
+            stands.set()
+            go.wait(60)
+        real(self, final)
+
+    monkeypatch.setattr(staging.Folder, "hand_out", hand_out)
+    publishing = threading.Thread(target=lambda: series_in(to).publish(table()))
+    publishing.start()
+    assert stands.wait(60)
+    return publishing
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_reader_waits_for_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    """Who reads a release whose publisher is between the commit and the rename waits, and reads it
+    under its name.
+    """
+    go = threading.Event()
+    publishing = between_commit_and_rename(tmp_path, monkeypatch, go)
+    recover, sleep, waited = staging.recover, time.sleep, []
+    monkeypatch.setattr(staging, "_PATIENCE", 60.0)
+    monkeypatch.setattr(staging, "recover", lambda *a: recover(*a) if go.is_set() else [])
+
+    def slept(seconds: float) -> None:
+        waited.append(seconds)
+        go.set()
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", slept)
+    try:
+        assert USES[use](series_in(tmp_path))
+    finally:
+        go.set()
+        publishing.join(60)
+    assert waited
+    check_whole(tmp_path, 3 if use == "publish" else 2)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_release_gets_its_name_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    """Where a publisher takes longer than a reader waits, and gives the name after it was looked
+    where the release lies: it is looked once more.
+    """
+    go = threading.Event()
+    publishing = between_commit_and_rename(tmp_path, monkeypatch, go)
+    lies_at, unnamed = earlier.lies_at, []
+
+    def looked(entry: ReleaseEntry, to: Path) -> Path:
+        place = lies_at(entry, to)
+        if place.name == entry.staging:
+            unnamed.append(place)
+            go.set()
+            publishing.join(60)
+        return place
+
+    recover = staging.recover
+    monkeypatch.setattr(staging, "recover", lambda *a: recover(*a) if go.is_set() else [])
+    monkeypatch.setattr(staging, "_PATIENCE", 0.0)
+    monkeypatch.setattr(earlier, "lies_at", looked)
+    try:
+        assert USES[use](series_in(tmp_path))
+    finally:
+        go.set()
+        publishing.join(60)
+    assert len(unnamed) == 1
+    check_whole(tmp_path, 3 if use == "publish" else 2)
+
+
+def test_what_is_gone_is_looked_for_once(tmp_path: Path) -> None:
+    """A release that is nowhere is not waited for, and is said to be missing where it was."""
+    series = series_in(tmp_path)
+    shutil.rmtree(series.publish(table()).path)
+    with pytest.raises(ReleaseError, match="s-1 is not a release folder"):
+        series.verify()
 
 
 def test_a_folder_that_is_mended_away_while_it_is_made(

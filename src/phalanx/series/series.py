@@ -41,7 +41,7 @@ from phalanx.progress import Progress, check_progress, silent
 from phalanx.series import staging
 from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.earlier import lies_at, published_hierarchies, unread
+from phalanx.series.earlier import published_hierarchies, read_at, readable_at, unread
 from phalanx.series.given import (
     by_lines,
     check_parts,
@@ -282,7 +282,7 @@ class Series:
             Where it lacks what it needs to know.
         """
         originals = as_tables(originals)
-        releases = [Release.read(folder) for folder in self._folders()]
+        releases = self._all()
         if not originals and set(self._published) >= {release.number for release in releases}:
             originals = [self._published[release.number] for release in releases]
         evidence, _ = gather_evidence(
@@ -329,7 +329,7 @@ class Series:
         """
         from phalanx.estimators import estimate
 
-        releases = [Release.read(folder) for folder in self._folders()]
+        releases = self._all()
         if not is_list(suppressed, lambda count: count is None or isinstance(count, int)):
             raise ReleaseError(
                 "'suppressed' is a list of numbers of rows; write it as in suppressed = [0, 3]."
@@ -375,15 +375,22 @@ class Series:
         ReleaseError, LedgerError
             Where a folder or the ledger cannot be read.
         """
-        folders, originals = self._folders(), as_tables(originals)
-        return verify(
-            folders,
-            ledger=self._is.ledger,
-            originals=originals,
-            identifier=self._is.schema.identifier if originals else None,
-            cluster=self._is.schema.cluster if originals else None,
-            allow_seeded=allow_seeded,
+        originals = as_tables(originals)
+        return read_at(
+            self._folders,
+            partial(
+                verify,
+                ledger=self._is.ledger,
+                originals=originals,
+                identifier=self._is.schema.identifier if originals else None,
+                cluster=self._is.schema.cluster if originals else None,
+                allow_seeded=allow_seeded,
+            ),
         )
+
+    def _all(self) -> list[Release]:
+        """The releases, in order."""
+        return read_at(self._folders, lambda folders: [Release.read(each) for each in folders])
 
     def _folders(self) -> Sequence[Path]:
         """Where the releases lie, in order."""
@@ -391,7 +398,7 @@ class Series:
             entries = ledger.releases(self.name)
         if not entries:
             raise LedgerError(f"series {self.name!r} has no release yet; publish one.")
-        return [lies_at(entry, self._is.to) for entry in entries]
+        return [readable_at(self.name, entry, self._is.to) for entry in entries]
 
     def _read(self, table: Any, registry: Any) -> "pl.DataFrame | Divided | OnSpark":
         """The table in memory, or the parts in which a larger one is published."""

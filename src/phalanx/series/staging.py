@@ -14,6 +14,7 @@ import fcntl
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,15 @@ from phalanx.randomness import Randomness
 
 REPORTS: Final = "reports"
 """The folder of the pages about releases, beside theirs, so that ``name-*`` names releases alone."""
-_SUFFIX = ".staging"
+_SUFFIX: Final = ".staging"
+_RANDOM: Final = 16
+ADDED: Final = len("..") + _RANDOM + len(_SUFFIX)
+"""So many bytes has the name of a staging folder beside that of its series."""
+_PATIENCE: Final = 5.0
+"""So many seconds a reader waits for a publisher between its commit and the rename."""
+_BLIND: Final = 1.0
+"""So many for that of another user, of whom no reader sees whether they are at work."""
+_STEP: Final = 0.02
 
 
 @dataclass(eq=False)
@@ -157,20 +166,11 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
     until the moment it dies.
     """
     with contextlib.ExitStack() as locks:
-        leftovers, busy = [], []
-        for path in _staged(to, series):
-            with contextlib.suppress(FileNotFoundError):
-                lock = os.open(path, os.O_RDONLY)
-                locks.callback(os.close, lock)
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    leftovers.append(path)
-                except BlockingIOError:
-                    busy.append((path, lock))
-        if not leftovers and not busy:
+        leftovers, busy, of_others = _opened(to, series, locks)
+        if not leftovers and not busy and not of_others:
             return []
-        put: list[Path] = []
-        folder_of = {entry.staging: to / Path(entry.folder).name for entry in entries()}
+        known = {entry.staging: entry for entry in entries()}
+        folder_of = {name: to / Path(entry.folder).name for name, entry in known.items()}
         for (
             path,
             lock,
@@ -180,6 +180,7 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
             if path.name in folder_of:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 leftovers.append(path)
+        put: list[Path] = []
         for path in leftovers:
             final = folder_of.get(path.name)
             if final is None:
@@ -187,16 +188,112 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
             elif (
                 path.exists() and not final.exists()
             ):  # where the name is taken, the release stays here until it is free
-                _rename(path, final)
-                put.append(final)
+                if _is_renamed(path, final):
+                    put.append(final)
+                else:
+                    of_others.append(path)
+        for path in of_others:  # what the ledger does not know is their work, or was left by it
+            if not put and path.name in known and not folder_of[path.name].exists():
+                wait_for_name(path)
+                if path.exists():
+                    raise kept_by_another(series, known[path.name].number, path)
         return put
+
+
+def _opened(
+    to: Path, series: str, locks: contextlib.ExitStack
+) -> tuple[list[Path], list[tuple[Path, int]], list[Path]]:
+    """The staging folders of a series: those that are locked now, those that their publishers have
+    locked, with what to lock, and those of other users, which can be neither opened nor locked.
+    """
+    leftovers, busy, of_others = [], [], []
+    for path in _staged(to, series):
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        except PermissionError:
+            of_others.append(path)
+            continue
+        locks.callback(os.close, lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            leftovers.append(path)
+        except BlockingIOError:
+            busy.append((path, lock))
+    return leftovers, busy, of_others
+
+
+def _is_renamed(path: Path, final: Path) -> bool:
+    """Give a folder its name; whether it could be, as that of another user, who was killed shortly
+    before, cannot.
+    """
+    try:
+        _rename(path, final)
+    except PermissionError:
+        if path.stat().st_uid == os.geteuid():
+            raise
+        return False
+    return True
+
+
+def wait_for_publisher(path: Path) -> None:
+    """Let the publisher of a staging folder that the ledger knows finish, which holds a lock until
+    the folder has its name; some seconds at most.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock = os.open(path, os.O_RDONLY)
+        except OSError:  # it has its name, or is of another user
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return
+        else:
+            return
+        finally:
+            os.close(lock)
+        time.sleep(_STEP)
+
+
+def wait_for_name(path: Path) -> None:
+    """Let another user, who may be at work, give a staging folder its name; a moment at most."""
+    until = time.monotonic() + _BLIND
+    while path.exists() and time.monotonic() < until:
+        time.sleep(_STEP)
+
+
+def is_of_another(path: Path) -> bool:
+    """Whether a staging folder is there that this user may not open."""
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def kept_by_another(series: str, number: int, path: Path) -> ReleaseError:
+    """What is said of a recorded release in a staging folder that this user may not open."""
+    whose, who = "another user", "that user"
+    with contextlib.suppress(KeyError, OSError):  # no name is known for it
+        who = path.owner()
+        whose = f"the user {who}"
+    return ReleaseError(
+        f"release {number} of {series!r} is recorded and still in a folder of {whose}; have"
+        f" {who}, or an administrator, run 'phalanx publish' to finish it."
+    )
 
 
 def _staged(to: Path, series: str) -> list[Path]:
     """The staging folders of this series; those of a series whose name begins with this one's are
     not ours.
     """
-    name = re.compile(rf"\.{re.escape(series)}\.[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+    name = re.compile(rf"\.{re.escape(series)}\.[0-9a-f]{{{_RANDOM}}}{re.escape(_SUFFIX)}")
     there = to.iterdir() if to.is_dir() else ()
     return sorted(path for path in there if name.fullmatch(path.name) and path.is_dir())
 

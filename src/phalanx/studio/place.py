@@ -20,7 +20,7 @@ from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.plan import Plan
 from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.table import profile
-from phalanx.series.earlier import lies_at
+from phalanx.series.earlier import lies_at, read_at, readable_at
 from phalanx.series.released import Release
 from phalanx.studio.jobs import Jobs
 from phalanx.studio.soon import Soon
@@ -185,16 +185,18 @@ class Place:
 
     def release(self, series: str, number: int) -> Release:
         """A release, read and checked against the ledger's digest, again where its files changed."""
-        entry = self.entry(series, number)
 
-        def read() -> Release:
-            release = Release.read(entry.folder)
+        def read(entry: ReleaseEntry) -> Release:
+            release = Release.read(readable_at(series, entry, Path(entry.folder).parent))
             if release.digest != entry.digest:
                 raise ReleaseError(f"release {number} is not as it was published; put it back.")
             return release
 
-        release: Release = self._releases.get(as_it_is(entry), read)
-        return release
+        def remembered(entry: ReleaseEntry) -> Release:
+            release: Release = self._releases.get(as_it_is(entry), lambda: read(entry))
+            return release
+
+        return read_at(lambda: self.entry(series, number), remembered)
 
     def table(self) -> Table:
         """The plan's source, read whole."""
