@@ -246,6 +246,19 @@ def test_names_that_are_no_folder(tmp_path: Path, name: str) -> None:
         Series(name, schema=SCHEMA, method=MInvariance(m=2), to=tmp_path)
 
 
+@pytest.mark.parametrize("name", ["x" * 229, "é" * 114, "😀" * 57])
+def test_the_longest_names(tmp_path: Path, name: str) -> None:
+    """As many bytes as the longest of the folders' names leaves are published, with a page and a
+    ledger beside, and verified; one more is refused before anything is made.
+    """
+    series = Series(name, SCHEMA, MInvariance(m=2), to=tmp_path / "out")
+    assert [series.publish(table()).number for _ in range(2)] == [1, 2]
+    assert series.verify().holds
+    with pytest.raises(SchemaError, match="bytes, and 229 fit into the names of its folders"):
+        Series(name + "é", SCHEMA, MInvariance(m=2), to=tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["out"]
+
+
 @pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\ud800"])
 def test_names_that_the_system_refuses(tmp_path: Path, name: str) -> None:
     """Names with NUL, too long, or that are no text: one sentence."""

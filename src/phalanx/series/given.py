@@ -32,12 +32,13 @@ from phalanx.guarantees.strength import promises_nothing
 from phalanx.methods.base import Method
 from phalanx.methods.weights import check_takes_weight
 from phalanx.release.folder import FORMATS
+from phalanx.series import staging
 
 if TYPE_CHECKING:
     import polars as pl
 
-_LONGEST: Final = 253
-"""Bytes of a series name that a folder's may begin with, which has 255 and ends in a number."""
+_LONGEST: Final = 255 - staging.ADDED
+"""Bytes of a series name: a folder's has 255 at most, and that of a staging folder is the longest."""
 _FEW: Final = 1000
 """So many persons are looked for first, one of whom returns in nearly every table."""
 STEPS = ("read", "encode", "group", "write", "check", "record")
@@ -103,13 +104,12 @@ def check_parts(
     """PlanError, SchemaError or MethodError where something is not what it must be."""
     if not isinstance(name, str):
         raise SchemaError(f"the series name is {kind_of(name)}; give a text, then the schema.")
-    if (
-        not name
-        or Path(name).name != name
-        or name.startswith(".")
-        or "\0" in name
-        or len(name.encode("utf-8", "surrogatepass")) > _LONGEST
-    ):
+    if (size := len(name.encode("utf-8", "surrogatepass"))) > _LONGEST:
+        raise SchemaError(
+            f"the series name {shortened(repr(name))} has {size} bytes, and {_LONGEST} fit into the"
+            " names of its folders; shorten it."
+        )
+    if not name or Path(name).name != name or name.startswith(".") or "\0" in name:
         raise SchemaError(
             f"the series name {shortened(repr(name))} cannot be a folder's name; use letters, digits, '-' and '_'."
         )
