@@ -17,6 +17,7 @@ from phalanx.cli import app
 from phalanx.errors import LedgerError, MethodError, PlanError, ReleaseError
 from phalanx.plan import Plan
 from phalanx.release.manifest import NAME
+from phalanx.series import series
 from threats.test_leftovers import found
 
 MARKER = "Zq7Marker"
@@ -127,6 +128,63 @@ def test_a_series_of_households_stays_one(plan, tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN.replace('cluster = "home"', 'drop = ["home"]'))
     with pytest.raises(LedgerError, match="began with another guarantee"):
         Plan.read(tmp_path / "plan.toml").publish()
+
+
+def moved_out(tmp_path, homes_of=lambda table: table["home"]):
+    """The plan's table with a second column of households, which its plan drops or reads."""
+    table = homes()
+    table.with_columns(flat=homes_of(table)).write_csv(tmp_path / "homes.csv")
+    there = {"home": "flat", "flat": "home"}
+    for cluster, other in there.items():
+        text = PLAN.replace('cluster = "home"', f'cluster = "{cluster}"\ndrop = ["{other}"]')
+        (tmp_path / f"{cluster}.toml").write_text(text)
+    return [Plan.read(tmp_path / f"{cluster}.toml") for cluster in there]
+
+
+def test_a_series_keeps_its_column_of_households(plan, tmp_path):
+    """Other households would be covered from then on, and the first ones no longer."""
+    home, flat = moved_out(tmp_path)
+    home.publish()
+    for refused in (flat.check, flat.publish):
+        with pytest.raises(LedgerError, match="began with another column of households"):
+            refused()
+    assert home.publish().number == 2
+    with px.Ledger.open(plan.ledger_url(), create=False) as ledger:
+        assert ledger.promise("homes")["cluster"] == "home"
+
+
+def test_a_series_that_began_without_the_name_of_its_column_goes_on(tmp_path, monkeypatch):
+    """As ledgers had it before; a series without households has none, then as now."""
+    home, _ = moved_out(tmp_path)
+    with monkeypatch.context() as before:
+        before.setattr(
+            series,
+            "as_begun",
+            lambda _, promise: {k: promise[k] for k in promise if k != "cluster"},
+        )
+        home.publish()
+    assert home.publish().number == 2
+    with px.Ledger.open(home.ledger_url(), create=False) as ledger:
+        assert "cluster" not in ledger.promise("homes")
+    schema = px.Schema(identifier="who", quasi=["age", "sex"], sensitive="ill", drop=["home"])
+    px.Series("alone", schema, px.Mondrian(k=3), to=tmp_path / "alone").publish(homes())
+    with px.Ledger.open(f"sqlite:///{tmp_path}/alone.db", create=False) as ledger:
+        assert "cluster" not in ledger.promise("alone")
+
+
+def test_smaller_groups_are_no_way_out_of_a_series(tmp_path):
+    """A refusal that asks for them says that a series that has begun keeps what it promised."""
+    schema = px.Schema(identifier="who", cluster="home", quasi=["age", "sex"], sensitive="ill")
+    large = homes().with_columns(home=pl.lit("one"))
+    for method, keeps in ((px.Mondrian(k=3), "k"), (px.Mondrian(k=3, l=2), "k and l")):
+        publisher = px.Series("s", schema, method, to=tmp_path / keeps / "out")
+        with pytest.raises(MethodError, match=r"ask for smaller groups, .* the source\.$"):
+            publisher.publish(large)
+        publisher.publish(homes())
+        with pytest.raises(
+            MethodError, match=rf"\(but a series that has begun keeps its {keeps}\)\.$"
+        ):
+            publisher.publish(large)
 
 
 @pytest.mark.usefixtures("plan")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from phalanx.report.looks import Look
 
 T = TypeVar("T")
-_LOWER: Final = re.compile(r"\blower ([klm])\b")
+_LOWER: Final = re.compile(r"\blower ([klm])\b|\bask for smaller groups\b")
 """The advice to promise less."""
 
 
@@ -309,8 +309,16 @@ def drafted(method: Method, microdata: Microdata, memory: Memory, rng: Randomnes
         if not memory.releases or (lowered := _LOWER.search(str(error))) is None:
             raise
         raise type(error)(
-            f"{str(error).removesuffix('.')} (but a series that has begun keeps its {lowered[1]})."
+            f"{str(error).removesuffix('.')} (but a series that has begun keeps its"
+            f" {lowered[1] or _sizes(method)})."
         ) from None
+
+
+def _sizes(method: Method) -> str:
+    """Which of its parameters say how large groups are."""
+    parameters = method.parameters()
+    sizes = [name for name in ("k", "l", "m") if parameters.get(name) is not None]
+    return " and ".join(sizes) or "groups"
 
 
 def refuse_broken(verdicts: Sequence[Verdict]) -> None:

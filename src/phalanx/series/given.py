@@ -43,8 +43,7 @@ _FEW: Final = 1000
 """So many persons are looked for first, one of whom returns in nearly every table."""
 STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
-
-
+_CLUSTER: Final = "cluster"
 _PROMISED: Final = {
     "method": "method",
     "guarantees": "guarantee (the method's parameters say it)",
@@ -52,6 +51,7 @@ _PROMISED: Final = {
     "identifier": "identifier",
     "quasi": "list of quasi-identifiers",
     "sensitive": "sensitive attribute",
+    _CLUSTER: "column of households",
 }
 """What may not change within a series, and what it is called."""
 
@@ -87,11 +87,21 @@ def refuse_behind(put: Sequence[Path]) -> None:
         )
 
 
+def as_begun(begun: Mapping[str, Any] | None, promise: Mapping[str, Any]) -> dict[str, Any]:
+    """A promise without its column of households where a series with households began before ledgers
+    knew which column that is.
+    """
+    unsaid = (
+        begun is not None and _CLUSTER not in begun and begun.get("privacy_unit") == "household"
+    )
+    return {key: value for key, value in promise.items() if not (unsaid and key == _CLUSTER)}
+
+
 def check_promise(series: str, begun: Mapping[str, Any] | None, promise: Mapping[str, Any]) -> None:
     """LedgerError where a series began with another promise; the ledger asks again at the commit."""
     promise = json.loads(json.dumps(promise))
     for key, word in _PROMISED.items():
-        if begun is not None and begun.get(key) != promise[key]:
+        if begun is not None and begun.get(key) != promise.get(key):
             raise LedgerError(
                 f"series {series!r} began with another {word} and keeps its promise; put it back, or"
                 " give this series another name."

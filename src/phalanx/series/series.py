@@ -43,6 +43,7 @@ from phalanx.series.counted import counts
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.earlier import published_hierarchies, read_at, readable_at, unread
 from phalanx.series.given import (
+    as_begun,
     by_lines,
     check_parts,
     check_promise,
@@ -514,7 +515,7 @@ class Series:
         if not isinstance(frame, Divided | OnSpark):
             schema = written_down(schema, frame, published_hierarchies(earlier))
             microdata = Microdata.encode(frame, schema, key, registry)
-        check_promise(self.name, ledger.promise(self.name), self._promise())
+        check_promise(self.name, ledger.promise(self.name), self._promise(ledger))
         recall = ledger.recall(self.name)
         groups = {
             entry.number: mapping
@@ -617,7 +618,7 @@ class Series:
         ledger.commit(
             self.name,
             entry,
-            promise=self._promise(),
+            promise=self._promise(ledger),
             remember=checked.remember,
             groups=checked.groups,
             state=checked.state,
@@ -631,10 +632,10 @@ class Series:
                 f" ({reason(error)}); make room for that name, and the next publish puts it there."
             ) from None
 
-    def _promise(self) -> dict[str, Any]:
+    def _promise(self, ledger: Ledger) -> dict[str, Any]:
         """What may not change within a series."""
         schema = self._is.schema
-        return {
+        promise = {
             "method": self._is.method.name,
             "guarantees": [g.parameters() for g in guarantees_of(self._is.method, schema)],
             "privacy_unit": privacy_unit(self._is.method, schema),
@@ -642,6 +643,9 @@ class Series:
             "quasi": list(schema.quasi),
             "sensitive": schema.sensitive,
         }
+        if schema.cluster is not None:
+            promise["cluster"] = schema.cluster
+        return as_begun(ledger.promise(self.name), promise)
 
     def _summary(self, release: Release) -> dict[str, Any]:
         figures = release.to_json()
