@@ -2,6 +2,8 @@
 """The worked example of Xiao & Tao (SIGMOD 2007): Tables 1 to 3."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
@@ -117,6 +119,7 @@ class ByHand:
     number: int
     form: Generalized
     groups: pl.DataFrame = field(default_factory=pl.DataFrame)
+    manifest: ClassVar[Any] = SimpleNamespace(registered=0, may_suppress=[])
 
     @property
     def generalized(self):
