@@ -111,7 +111,7 @@ def test_sets_are_looked_at_by_history_alone(adversary):
     ]
     table = pl.DataFrame({"who": range(8), "age": [20] * 4 + [50] * 4, "ill": ill})
     made = px.publish(table, SCHEMA, px.Mondrian(k=4), seed=1)
-    with pytest.raises(ReleaseError, match=r"holds sets of values.*use the adversary 'history'"):
+    with pytest.raises(ReleaseError, match=r"holds sets of values.*use 'history', by the ledger"):
         made.attack(adversary)
     assert made.attack(px.History()).exposed == 4
 

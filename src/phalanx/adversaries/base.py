@@ -300,7 +300,7 @@ def refuse_sets(releases: Sequence[Release], adversary: str) -> None:
         if any(attribute.type == "set" for attribute in release.form.attribute("sensitive")):
             raise ReleaseError(
                 f"the sensitive attribute of release {release.number} holds sets of values, and the"
-                f" {adversary} adversary looks at single ones; use the adversary 'history'."
+                f" {adversary} adversary looks at single ones; use 'history', by the ledger."
             )
 
 

@@ -134,12 +134,10 @@ def _next(waves: Sequence[str], published: Sequence[str | None]) -> str:
 
 
 def _are_written_alike(published: str, wave: str, waves: Sequence[str]) -> bool:
-    """Whether a wave is written like one that was published; if not, it may be the same. Words
-    without numbers are alike where the one that was published is still among the waves.
+    """Whether a wave is written like one that was published; if not, it may be the same, but where
+    the one that was published is still among the waves.
     """
-    was, now = _writing(published), _writing(wave)
-    are_words = len(was) == len(now) == 1
-    return was == now or (are_words and _place(published) in map(_place, waves))
+    return _writing(published) == _writing(wave) or _place(published) in map(_place, waves)
 
 
 def refuse_twice(wave: str, published: Sequence[str | None]) -> None:

@@ -4,7 +4,7 @@ method of another package is told what is wrong with its draft, not where ours s
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, get_args
 
@@ -74,7 +74,7 @@ def _tables_faults(what: str, tables: Any) -> Iterator[str]:
         return
     for name, table in tables.items():
         if not isinstance(name, str):
-            yield f"{what} a table under {kind_of(name)}, and a text is asked"
+            yield f"{what} a table under what is {kind_of(name)}, and a text is asked"
         elif not isinstance(table, pl.DataFrame):
             yield f"{what} as {name!r} what is {kind_of(table)}, and a polars DataFrame is asked"
         elif pl.Object in table.dtypes:
@@ -90,20 +90,20 @@ def _in_both(draft: Draft) -> Iterator[str]:
 def _suppression_faults(suppressed: Suppressed, method: Method) -> Iterator[str]:
     """What cannot be said of what is not published."""
     known, allowed = get_args(Suppressible), method.may_suppress
-    if isinstance(allowed, str) or not isinstance(allowed, Sequence):
-        yield f"says why it may suppress by {kind_of(allowed)}, and a list of words is asked"
+    if isinstance(allowed, str) or not isinstance(allowed, Collection):
+        yield f"says why it may suppress by what is {kind_of(allowed)}, and a list of words is asked"
     elif unknown := [reason for reason in allowed if reason not in known]:
         yield f"may suppress for {unknown[0]!r}, and a manifest takes {', '.join(known)}"
     for what, counted in (("rows", suppressed.rows), ("values", suppressed.values)):
         if counted is None:
             continue
         if not isinstance(counted, Mapping):
-            yield f"counts suppressed {what} by {kind_of(counted)}, and numbers by reason are asked"
+            yield f"counts suppressed {what} by what is {kind_of(counted)}, and numbers by reason are asked"
         elif any(
             not isinstance(why, str) or isinstance(n, bool) or not isinstance(n, int) or n < 0
             for why, n in counted.items()
         ):
-            yield f"counts suppressed {what} by something else than whole numbers from 0 by reason"
+            yield f"counts suppressed {what} by something else than Python's whole numbers from 0"
 
 
 def _manifest_faults(method: Method, guarantees: Sequence[Guarantee] | None) -> Iterator[str]:
@@ -126,11 +126,12 @@ def _manifest_faults(method: Method, guarantees: Sequence[Guarantee] | None) -> 
 
 
 def _is_plain(shown: Any) -> bool:
-    """Whether what is shown is a JSON object, and says the same when it is read."""
+    """Whether what is shown is an object that JSON has."""
     try:
-        return isinstance(shown, dict) and json.loads(json.dumps(shown, allow_nan=False)) == shown
+        json.dumps(shown, allow_nan=False)
     except (TypeError, ValueError):
         return False
+    return isinstance(shown, dict)
 
 
 def _unlike(draft: Draft, method: Method, memory: Memory) -> Iterator[str]:

@@ -188,7 +188,10 @@ def _ordered(values: pl.Series) -> pl.Series:
         return text
     if len(exactly) == numbers.drop_nulls().n_unique():
         return numbers
-    is_whole = all(number == int(number) and abs(number) < _WIDEST for number in exactly)
+    is_whole = all(
+        number.is_finite() and number.copy_abs() < _WIDEST and number == number.to_integral_value()
+        for number in exactly
+    )
     # of whole numbers two may be one float
     one = [int(Decimal(number)) for number in first] if is_whole else first
     return text.replace_strict(spelled, pl.Series(one), default=None)

@@ -75,9 +75,9 @@ def by_class(classes: Classes | None, why_not: str) -> str:
     if classes is None or not classes.rows:
         why = "there is no row" if classes is not None else why_not
         return f"No size of a class says who could be found: {why}."
-    least = int(classes.sizes.min())
+    least = int(classes.sizes[classes.held > 0].min())
     if least == 1:
-        alone = int((classes.sizes == 1).sum())
+        alone = classes.alone
         return (
             f"An adversary who knows all quasi-identifiers of a person finds the person's row:"
             f" {_many(alone, 'row')} {'is' if alone == 1 else 'are'} alone with them."

@@ -283,14 +283,14 @@ def _refuse_taken_back(
         listed = all(isinstance(of, list) for of in both)  # which promises show, and compare
         if both[0] != both[1] and not listed:
             raise MethodError(
-                f"{name} is {now.get(name)!r} in the plan and was {was[name]!r} in release"
-                f" {before.number}, and a series keeps what it protects; put it back."
+                f"{name} is {both[1]!r} in the plan and was {both[0]!r} in release {before.number},"
+                " and a series keeps it; put it back."
             )
     if lasting and before.manifest.holds_if_method_known and not shown["holds_if_method_known"]:
+        why = " or ".join(others) if others and not method.holds_if_method_known else "a registry"
         raise MethodError(
             f"release {before.number} says of all releases that they hold against who knows the method,"
-            f" and with {' and '.join(others) or 'a registry'} they do not; put it back, or begin"
-            " another series."
+            f" and with {why} they do not; put it back, or begin another series."
         )
 
 

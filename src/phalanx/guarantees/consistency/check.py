@@ -263,14 +263,10 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
         yield f"it covers each {unit} and no longer each {unit_before}, as the release before it does"
     yield from weakened(manifest.guarantees, before.manifest.guarantees)
     lasting = [p for p in manifest.guarantees if getattr(from_parameters(p), "over_series", False)]
-    if lasting and bool(manifest.holds_if_method_known) != bool(
-        before.manifest.holds_if_method_known
-    ):
-        words = ("says", "does not say")
-        now, then = words if manifest.holds_if_method_known else words[::-1]
+    if lasting and manifest.holds_if_method_known and not before.manifest.holds_if_method_known:
         yield (
-            f"it {now} that its promises hold also against an adversary who knows the method, those of"
-            f" {lasting[0]['name']} are about all releases, and the release before it {then} so"
+            "it says that its promises hold also against an adversary who knows the method, those of"
+            f" {lasting[0]['name']} are about all releases, and the release before it does not say so"
         )
 
 

@@ -351,11 +351,10 @@ class MInvariance:
             ways = (
                 [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
             )
-            ways += (
-                [f'set not_eligible = "suppress" in [method] to leave out {surplus} row(s)']
-                if surplus < len(s_minus)
-                else []
-            )
+            if signatures.known:  # what the series states and promises stays
+                ways = [f"leave {surplus} of them out at the source, or begin another series"]
+            elif surplus < len(s_minus):
+                ways += [f'set not_eligible = "suppress" in [method] to leave out {surplus} row(s)']
             raise NotEligible(
                 f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value"
                 f" of {microdata.schema.sensitive!r} "
