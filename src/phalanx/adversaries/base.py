@@ -269,11 +269,16 @@ def original_of(
 
 
 def asked(
-    releases: Release | Sequence[Release], evidence: Evidence | None, *, of_values: bool = False
+    releases: Release | Sequence[Release],
+    evidence: Evidence | None,
+    *,
+    of_values: bool = False,
+    of_single: str = "",
 ) -> tuple[list[Release], Evidence]:
     """What an adversary is asked about: one release or several, with what lies beside those that
     were published here where no evidence is given. ``of_values``: without the persons whose
-    sensitive value is not applicable, which need not be inferred.
+    sensitive value is not applicable, which need not be inferred. ``of_single``: the name of an
+    adversary who looks at single values, and at no sets of them.
 
     ReleaseError where something else is in the place of a release.
     """
@@ -287,12 +292,14 @@ def asked(
         raise ReleaseError(
             "what is laid beside the releases is not evidence; give an Evidence, or nothing."
         )
+    if of_single:
+        _refuse_sets(given, of_single)
     if evidence is None:
         evidence = Evidence.of([getattr(release, "evidence", Evidence()) for release in given])
     return applicable_parts(given, evidence) if of_values else (list(given), evidence)
 
 
-def refuse_sets(releases: Sequence[Release], adversary: str) -> None:
+def _refuse_sets(releases: Sequence[Release], adversary: str) -> None:
     """ReleaseError where a sensitive attribute holds sets: of these it is certain of single values
     while the sets differ.
     """

@@ -26,24 +26,6 @@ OURS: Final[Mapping[str, str]] = {
     "composition": "phalanx.adversaries.series.composition:Composition",
 }
 """In the order in which they are played. What ``pyproject.toml`` lists too."""
-_QUESTIONS: Final = ("singling out", "linkability", "inference")
-_LOOKS: Final = ("release", "series", "publishers")
-
-
-def _unfit(name: str, cls: Any) -> str:
-    """Why a class of another package is no adversary of this name."""
-    called = getattr(cls, "name", name)  # which may follow from its parameters
-    if isinstance(called, str) and name not in {called, *getattr(cls, "variants", ())}:
-        return f"it calls itself {called!r}"
-    if not callable(getattr(cls, "attack", None)):
-        return "it has no attack()"
-    for word, known in (("question", _QUESTIONS), ("looks_at", _LOOKS)):
-        if (answer := getattr(cls, word, known[0])) not in known:
-            return f"its {word} is {answer!r}, and known are {', '.join(known)}"
-    return ""
-
-
-KNOWN: Final = Installed("phalanx.adversaries", OURS, _unfit)
 ABOUT: Final[Mapping[str, str]] = {
     "singling-out": "singling out",
     "extremes": "singling out",
@@ -64,6 +46,24 @@ ABOUT: Final[Mapping[str, str]] = {
     "composition": "linkability",
 }
 """The ``question`` of each of ours, so that to name one who was not played loads none."""
+_QUESTIONS: Final = tuple(dict.fromkeys(ABOUT.values()))
+_LOOKS: Final = ("release", "series", "publishers")
+
+
+def _unfit(name: str, cls: Any) -> str:
+    """Why a class of another package is no adversary of this name."""
+    called = getattr(cls, "name", name)  # which may follow from its parameters
+    if isinstance(called, str) and name not in {called, *getattr(cls, "variants", ())}:
+        return f"it calls itself {called!r}"
+    if not callable(getattr(cls, "attack", None)):
+        return "it has no attack()"
+    for word, known in (("question", _QUESTIONS), ("looks_at", _LOOKS)):
+        if (answer := getattr(cls, word, known[0])) not in known:
+            return f"its {word} is {answer!r}, and known are {', '.join(known)}"
+    return ""
+
+
+KNOWN: Final = Installed("phalanx.adversaries", OURS, _unfit)
 
 
 def made(name: str, **options: Any) -> Any:

@@ -13,18 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import (
-    Attack,
-    Interval,
-    Looks,
-    asked,
-    between,
-    percent,
-    refuse_sets,
-    wilson,
-)
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.groups.hosts import Hosts, any_number, original_table
+from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.learning import afford, learned
 from phalanx.adversaries.naming import ROUNDING, are_most, named_rightly
 from phalanx.adversaries.showing import Shown, interval, share
@@ -236,16 +227,15 @@ class Posterior:
         """Each person's most probable value and how often it is right; ReleaseError for several
         releases, or where the original table is missing.
         """
-        releases, evidence = asked(releases, evidence, of_values=True)
+        releases, evidence = asked(releases, evidence, of_values=True, of_single=self.name)
         if len(releases) != 1:
             raise ReleaseError(
                 f"the {self.name} adversary looks at one release at a time, and {len(releases)} are"
                 " given; name one of them."
             )
-        refuse_sets(releases, self.name)
         microdata = original_table(releases[0], evidence)
-        learns = self.by == "learning"
-        hosts = Hosts.of(releases[0], microdata, afford if learns else any_number)
+        release, learns = releases[0], self.by == "learning"
+        hosts = Hosts.of(release, microdata, afford) if learns else Hosts.of(release, microdata)
         if learns:
             concluded = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
         else:

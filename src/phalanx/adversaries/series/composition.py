@@ -10,16 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import (
-    Attack,
-    Interval,
-    Looks,
-    asked,
-    between,
-    percent,
-    refuse_sets,
-    wilson,
-)
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.series.sightings import Sightings, telling
 from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.arrays import Bools, Floats, Ints
@@ -138,14 +129,13 @@ class Composition:
     ) -> Composed:
         """How many persons both publishers expose together, beside each alone."""
         both_publishers = (
-            asked(releases, evidence, of_values=True),
-            asked(self.beside, self.known, of_values=True),
+            asked(releases, evidence, of_values=True, of_single=self.name),
+            asked(self.beside, self.known, of_values=True, of_single=self.name),
         )
         ours, theirs = (
             telling([(release, evidence_of) for release in sorted(of, key=_number)])
             for of, evidence_of in both_publishers
         )
-        refuse_sets([release for release, _ in (*ours, *theirs)], self.name)
         seen = Sightings.of([*ours, *theirs])
         sides = [range(len(ours)), range(len(ours), len(seen.each))]
         both = _in_both(seen, sides)

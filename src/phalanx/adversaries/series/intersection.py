@@ -10,14 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import (
-    Attack,
-    Looks,
-    asked,
-    original_of,
-    refuse_sets,
-    where_groups_stand,
-)
+from phalanx.adversaries.base import Attack, Looks, asked, original_of, where_groups_stand
 from phalanx.adversaries.candidates import Values, hold
 from phalanx.arrays import Bools, Ints, Sets, sizes
 from phalanx.data.microdata import Microdata
@@ -128,14 +121,13 @@ class Intersection:
         """The candidates left for every person; ReleaseError where the mapping or a table is
         missing, or does not fit the files.
         """
-        releases, evidence = asked(releases, evidence, of_values=True)
+        releases, evidence = asked(releases, evidence, of_values=True, of_single=self.name)
         series = sorted(releases, key=lambda r: r.number)
         if other := next((r for r in series if r.form.kind != Generalized.kind), None):
             raise ReleaseError(
                 f"release {other.number} is {other.form.kind}, and the intersection adversary looks"
                 f" at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."
             )
-        refuse_sets(series, self.name)
         if any(r.form.sensitive is None for r in series):
             raise ReleaseError(
                 "a release has no sensitive attribute, so there is nothing to expose."

@@ -10,16 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import (
-    Attack,
-    Interval,
-    Looks,
-    asked,
-    between,
-    percent,
-    refuse_sets,
-    wilson,
-)
+from phalanx.adversaries.base import Attack, Interval, Looks, asked, between, percent, wilson
 from phalanx.adversaries.groups.learning import (
     BINS,
     MOST_ENTRIES,
@@ -153,8 +144,7 @@ class SeriesLearning:
         """Each person's most probable value by all releases, beside what the last alone and what no
         learning would name.
         """
-        releases, evidence = asked(releases, evidence, of_values=True)
-        refuse_sets(releases, self.name)
+        releases, evidence = asked(releases, evidence, of_values=True, of_single=self.name)
         series = sorted(releases, key=lambda release: release.number)
         seen = Sightings.of(telling([(release, evidence) for release in series]))
         for sighting in seen.each:
