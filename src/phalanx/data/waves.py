@@ -4,7 +4,8 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import time
-from itertools import pairwise
+from decimal import Decimal
+from itertools import pairwise, zip_longest
 from typing import Final
 
 import polars as pl
@@ -18,10 +19,12 @@ _MIDNIGHT: Final = re.compile(
 """A day, as a column of moments writes it."""
 _WHOLE: Final = re.compile(r"^(-?[0-9]+)\.0+$")
 _NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?"
+_PART: Final = re.compile(r"[0-9]+|[^\W0-9_]+|[\W_]+")
+_YEAR: Final = re.compile(r"[12][0-9]{3}")
 
 
 class NoneNextError(SourceError):
-    """No wave comes next, by what is known of those that are out."""
+    """Which wave comes next is not known, or none does."""
 
 
 def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
@@ -70,8 +73,8 @@ def one_wave(
     the one that was published last that is not out.
 
     ``published`` has the wave of every release so far, None where it was not said. SourceError
-    where the wave is out already, there is none to choose (``NoneNextError``), or the one to choose is
-    written in another way than the last, and may be out.
+    where the wave is out already, there is none to choose or their order is not sure
+    (``NoneNextError``), or the one to choose is written in another way than the last, and may be out.
     """
     rows_of = waves_of(table, column)
     waves = in_order(rows_of)
@@ -97,14 +100,17 @@ def one_wave(
         )
     if not waves:
         raise SourceError("the source has no rows, and so no wave; name another.")
-    following = _next(waves, published)
+    following = _next(waves, column, published)
     return following, table.filter(rows_of == following).drop(column)
 
 
-def _next(waves: Sequence[str], published: Sequence[str | None]) -> str:
-    """The first of some waves that comes after the last that was published, and is not out."""
+def _next(waves: Sequence[str], column: str, published: Sequence[str | None]) -> str:
+    """The first of some waves of a column that comes after the last that was published, and is not
+    out.
+    """
     last = published[-1] if published else None
     if last is None:
+        _refuse_unsure(waves, column)
         return waves[0]
     out = {_place(w) for w in published if w is not None}
     left = [w for w in waves if _place(w) not in out]
@@ -120,6 +126,7 @@ def _next(waves: Sequence[str], published: Sequence[str | None]) -> str:
             " write them alike at the source, or name one by --wave."
         )
     if following is not None:
+        _refuse_unsure([last, *waves], column)
         return following
     if not all(w is not None and _are_written_alike(w, wave, waves) for w in published):
         # which may be one of them
@@ -130,6 +137,41 @@ def _next(waves: Sequence[str], published: Sequence[str | None]) -> str:
     raise NoneNextError(
         f"no further wave comes after {last!r}, which was published last; name an earlier"
         f" one by --wave, such as {left[-1]!r}."
+    )
+
+
+def _refuse_unsure(waves: Iterable[str], column: str) -> None:
+    """NoneNextError where two waves of a column may come in another order than they would be
+    published in.
+    """
+    if unsure := next(filter(_is_unsure, pairwise(in_order(waves))), None):
+        raise NoneNextError(
+            f"whether {unsure[0]!r} comes before {unsure[1]!r} in {column!r} is not sure; name the"
+            " next wave by --wave."
+        )
+
+
+def _is_unsure(neighbours: tuple[str, str]) -> bool:
+    """Whether one of two waves comes before the other only by the alphabet (but single letters
+    count), by a day or quarter before another year, or as ``1.9`` comes before ``1.10``.
+
+    >>> [_is_unsure(w) for w in (("autumn", "spring"), ("Q1 2020", "Q2 2019"), ("1.9", "1.10"))]
+    [True, True, True]
+    >>> [_is_unsure(w) for w in (("2019b", "2020a"), ("2019-Q4", "2020-Q1"), ("w2", "w10"))]
+    [False, False, False]
+    """
+    texts = [_plain(wave) for wave in neighbours]
+    if all(re.fullmatch(_NUMBER, text) for text in texts):
+        return Decimal(texts[0]) >= Decimal(texts[1]) and _place(texts[0]) != _place(texts[1])
+    parts = list(zip_longest(*map(_PART.findall, texts), fillvalue=""))
+    first = next((i for i, (a, b) in enumerate(parts) if a != b), None)
+    if first is None or any(map(_YEAR.fullmatch, parts[first])):
+        return False
+    if not all(each[:1].isdecimal() for each in parts[first]):
+        return max(map(len, parts[first])) > 1
+    later = parts[first + 1 :]
+    return any(a != b for a, b in later) and any(
+        _YEAR.fullmatch(a) and _YEAR.fullmatch(b) for a, b in later
     )
 
 
@@ -154,7 +196,7 @@ def refuse_twice(wave: str, published: Sequence[str | None]) -> None:
             )
 
 
-def _place(wave: str) -> tuple[tuple[int, str], ...]:
+def _place(wave: str) -> tuple[str | Decimal, ...]:
     """Where a wave stands among others: its parts in turn, of which each second one is a number; a
     day stands where its midnight does, a whole number where it does with decimals.
 
@@ -163,11 +205,11 @@ def _place(wave: str) -> tuple[tuple[int, str], ...]:
     >>> _place("2019.0") == _place("2019")
     True
     """
-    parts = re.split(r"([0-9]+)", _plain(wave))
-    return tuple(
-        (len(digits), digits) if i % 2 and (digits := part.lstrip("0") or "0") else (0, part)
-        for i, part in enumerate(parts)
-    )
+    plain = _plain(wave)
+    if re.fullmatch(r"-[0-9]+", plain):
+        return "", Decimal(plain), ""
+    parts = re.split(r"([0-9]+)", plain)
+    return tuple(Decimal(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _plain(wave: str) -> str:
