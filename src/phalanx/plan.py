@@ -262,6 +262,8 @@ class Plan:
             formats=self.formats,
             seed=seed,
             engine=self.sections.publish.engine,
+            report=self.sections.publish.report,
+            adversaries=self.sections.publish.adversaries,
             memory_limit=self.sections.publish.memory_limit,
             spark_master=self.sections.publish.spark_master,
         )

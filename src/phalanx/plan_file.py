@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -260,6 +261,16 @@ class PublishSection(_Section):
         description=(
             "What the process may take, as '4 GiB', or each worker of Spark; by default what the"
             " machine, its container and the limits of the process leave, and 2 GiB for a worker."
+        ),
+    )
+
+    report: StrictBool = Field(
+        default=True, description="Whether each release gets its page, in the folder reports."
+    )
+    adversaries: StrictBool = Field(
+        default=True,
+        description=(
+            "Whether adversaries are played for that page; one that [method.bounds] names always is."
         ),
     )
 

@@ -2,6 +2,7 @@
 """``phalanx check``: says what would be published, and leaves nothing behind."""
 
 import json
+import os
 from dataclasses import FrozenInstanceError, fields
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import phalanx as px
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.cli import app
+from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
 
 PLAN = """
@@ -112,6 +114,53 @@ def test_a_folder_that_cannot_be_made_is_no_surprise_later(plan: Path, to: str) 
     with pytest.raises(px.PhalanxError) as published:
         px.Plan.read(plan).publish()
     assert str(checked.value) == str(published.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["t.csv/ledger.db", "none/ledger.db", "out", "t.csv/none/ledger.db"]
+)
+def test_a_ledger_that_cannot_be_made_is_no_surprise_later(plan: Path, url: str) -> None:
+    """The same sentence, and nothing is made."""
+    plan.write_text(plan.read_text() + f'\n[ledger]\nurl = "sqlite:///{url}"\n')
+    (plan.parent / "out").mkdir()
+    before = everything(plan.parent)
+    with pytest.raises(LedgerError, match=r"the ledger .*; name a f") as checked:
+        px.Plan.read(plan).check()
+    assert everything(plan.parent) == before
+    with pytest.raises(LedgerError) as published:
+        px.Plan.read(plan).publish()
+    assert str(checked.value) == str(published.value)
+
+
+def test_a_ledger_that_must_not_be_written_is_no_surprise_later(
+    plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is there, and a folder where it would be made."""
+    access = os.access
+    monkeypatch.setattr(
+        "os.access", lambda path, how: access(path, how) and Path(path).name == "out"
+    )
+    (plan.parent / "out").mkdir()
+    with pytest.raises(LedgerError, match=r"cannot be made \(Permission denied\); name a f"):
+        px.Plan.read(plan).check()
+    monkeypatch.undo()
+    px.Plan.read(plan).publish()
+    monkeypatch.setattr("os.access", lambda path, _: Path(path).suffix != ".db")
+    with pytest.raises(LedgerError, match="may not be written; make the file and its folder"):
+        px.Plan.read(plan).check()
+
+
+def test_a_report_that_cannot_be_written_is_no_surprise_later(plan: Path) -> None:
+    """Neither of a check nor of publish, which would have recorded the release by then."""
+    (plan.parent / "out").mkdir()
+    (plan.parent / "out" / "reports").write_text("")
+    before = everything(plan.parent)
+    for do in (px.Plan.read(plan).check, px.Plan.read(plan).publish):
+        with pytest.raises(ReleaseError, match=r"out/reports cannot be written \(file exists\)"):
+            do()
+    assert everything(plan.parent) == before
+    plan.write_text(plan.read_text().replace("[publish]", "[publish]\nreport = false"))
+    px.Plan.read(plan).check()
 
 
 SAMPLED = PLAN.format(

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import MutualCover, Schema, Series
-from phalanx.errors import GuaranteeError, MethodError, PlanError
+from phalanx import Mondrian, MutualCover, Plan, Schema, Series
+from phalanx.errors import GuaranteeError, MethodError, PlanError, ReleaseError
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Draft, Memory, strengthened
 from phalanx.release.evidence.evidence import Evidence
@@ -65,6 +65,73 @@ def test_nobody_attacks_where_nobody_asks(tmp_path):
     not attacked, either.
     """
     assert series(tmp_path, MutualCover(delta="1/5")).publish(people()).attacks == []
+
+
+PLAN = """
+[series]
+name = "people"
+[source]
+path = "people.csv"
+[schema]
+identifier = "person"
+quasi = ["age", "hours", "sex"]
+sensitive = "salary"
+[method]
+name = "mutual-cover"
+delta = "1/5"
+{bounds}
+[publish]
+to = "out"
+{publish}
+"""
+
+
+def planned(to: Path, publish: str, bounds: str = "") -> Any:
+    """What a plan with these lines publishes of the made-up table."""
+    people().write_csv(to / "people.csv")
+    (to / "plan.toml").write_text(PLAN.format(publish=publish, bounds=bounds))
+    return Plan.read(to / "plan.toml").publish()
+
+
+def test_a_plan_turns_the_report_off(tmp_path):
+    """Then there is no page, and no adversary is played; the next release has both where the plan
+    wants them again.
+    """
+    published = planned(tmp_path, "report = false")
+    assert (published.page, list(published.attacks)) == (None, [])
+    assert not (tmp_path / "out" / "reports").exists()
+    assert published.to_json()["report"] is None
+    again = planned(tmp_path, "")
+    assert again.number == 2
+    assert again.page.name == "people-2.html"
+    assert len(again.attacks) == 3
+
+
+def test_a_plan_turns_adversaries_off(tmp_path):
+    """The page names each with that reason, but whom the plan bounds."""
+    published = planned(tmp_path, "adversaries = false")
+    assert list(published.attacks) == []
+    page = published.page.read_text()
+    assert "The plan has none played" in page
+    assert "beyond its budget" not in page
+    published = planned(tmp_path, "adversaries = false", "bounds = { informed = 0.9 }")
+    assert [played.adversary for played in published.attacks] == ["informed"]
+
+
+def test_adversaries_of_a_small_release_are_turned_off_as_well(tmp_path, monkeypatch):
+    """A page answers the regulator's questions by playing others on a small release; but not where
+    the plan wants none.
+    """
+    monkeypatch.setattr("phalanx.adversaries.opinion.play_one", None)
+    schema = Schema(identifier="person", quasi=["age", "hours", "sex"], sensitive="salary")
+    for adversaries in (False, True):
+        to = tmp_path / str(adversaries)
+        asked = Series("s", schema, Mondrian(k=5), to=to / "out", adversaries=adversaries)
+        if adversaries:
+            with pytest.raises(ReleaseError, match="Its report cannot be written"):
+                asked.publish(people())
+        else:
+            assert "The plan has none played" in asked.publish(people()).page.read_text()
 
 
 @pytest.mark.parametrize("adversary", ["informed", "omniscient"])
@@ -164,10 +231,8 @@ def test_a_method_that_shows_no_tables_publishes_nothing(tmp_path):
 
 def test_other_forms_are_left_alone(tmp_path):
     """A generalized release is not attacked by adversaries of rows that were changed."""
-    from phalanx import Mondrian
-
     published = series(tmp_path, Mondrian(k=5)).publish(people())
-    assert disclosed(published, Evidence(parts={}), {}) == []
+    assert disclosed(published, Evidence(parts={}), {}, shown=True) == []
     assert not any(isinstance(value, OutputTables) for value in vars(published.form).values())
 
 

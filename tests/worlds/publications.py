@@ -150,6 +150,7 @@ class Publisher:
                         self._release(release + 1, draft),
                         _evidence(release + 1, microdata, draft),
                         bounds,
+                        shown=False,
                     ),
                     bounds,
                 )

@@ -19,7 +19,7 @@ from phalanx.errors import LedgerError, path_of, place_of
 from phalanx.ledger.committing import CARRIED, check_goes_on, commit
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
-from phalanx.ledger.marks import check_marked
+from phalanx.ledger.marks import Mark, check_marked
 from phalanx.ledger.moving import backup, export_series, import_series
 from phalanx.ledger.opening import opened, store_of
 from phalanx.ledger.recall import GROUPS, MEMORY, Recall
@@ -27,6 +27,7 @@ from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, sta
 from phalanx.ledger.rotation import rotate
 from phalanx.ledger.rows import MOVED, Entries, Rows, canonical, fits, named
 from phalanx.ledger.sealing import SPLIT, pack, pack_groups, split, within
+from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
 
@@ -112,6 +113,29 @@ class Ledger:
         store = store_of(url, create=False)
         try:
             return bool(store.tables())
+        finally:
+            store.close()
+
+    @staticmethod
+    def check_place(url: str) -> None:
+        """See beforehand that a release could be recorded; nothing is made.
+
+        Parameters
+        ----------
+        url : str
+            As for ``open``.
+
+        Raises
+        ------
+        LedgerError
+            Where the ledger, or the mark beside its key, may not be written or made.
+        """
+        if isinstance(url, str) and url.startswith("sqlite:"):
+            Sqlite.check_place(url)
+            return
+        store = store_of(url, create=False)
+        try:
+            Mark.beside(store.key_file).check_place()
         finally:
             store.close()
 

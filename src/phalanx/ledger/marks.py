@@ -109,8 +109,13 @@ class Mark:
             private_folder(self.file.parent)
         except OSError as error:
             raise self._unwritten(error.strerror) from None
-        if not os.access(self.file.parent, os.W_OK):
-            raise self._unwritten("permission denied")
+        self.check_place()
+
+    def check_place(self) -> None:
+        """LedgerError where no mark could be written; nothing is made."""
+        folder = next(path for path in self.file.absolute().parents if path.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise self._unwritten("permission denied" if folder.is_dir() else "not a directory")
 
     def advance(self, series: str, to: Marked, *, damaged: bool = False) -> None:
         """Have the mark say what the ledger says of a series; where it says so already, or more,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ledger in an SQLite file: all that is particular to SQLite."""
 
+import errno
 import os
+import stat
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,12 +51,7 @@ class Sqlite(Store):
         """Open, or create with mode 0600 whatever the umask; LedgerError where the file cannot be
         used.
         """
-        if not url.startswith(PREFIX) or not (name := url[len(PREFIX) :]) or "\0" in name:
-            raise LedgerError(
-                f"the ledger url {url!r} names no file; write sqlite:///ledger.db for a file beside"
-                " the plan, or sqlite:////folder/ledger.db."
-            )
-        path = Path(os.path.realpath(name))  # one key file, by whatever link the ledger is opened
+        path = _path(url)
         _make(path, create=create)
         try:
             store = cls(path)
@@ -76,6 +73,22 @@ class Sqlite(Store):
             store.close()
             raise
         return store
+
+    @classmethod
+    def check_place(cls, url: str) -> None:
+        """LedgerError where the file of a url cannot be written, or made; nothing is made."""
+        path = _path(url)
+        if path.exists():
+            if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
+                raise LedgerError(f"the ledger {path} {_SENTENCES['readonly database']}")
+            return
+        try:
+            if not stat.S_ISDIR(path.parent.stat().st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            raise _unmade(path, error.strerror) from None
 
     def rows(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """What SQLite answers; not through the driver's DB-API, which loads pandas where it is."""
@@ -107,12 +120,22 @@ class Sqlite(Store):
         return _sentence(self.where, str(error))
 
 
+def _path(url: str) -> Path:
+    if not url.startswith(PREFIX) or not (name := url[len(PREFIX) :]) or "\0" in name:
+        raise LedgerError(
+            f"the ledger url {url!r} names no file; write sqlite:///ledger.db for a file beside"
+            " the plan, or sqlite:////folder/ledger.db."
+        )
+    path = Path(os.path.realpath(name))  # one key file, by whatever link the ledger is opened
+    if path.is_dir():
+        raise LedgerError(f"the ledger {path} is a folder; name a file inside it.")
+    return path
+
+
 def _make(path: Path, *, create: bool) -> None:
     """The file must be there before SQLite looks: SQLite would give it the umask's mode, and its
     journals the file's mode.
     """
-    if path.is_dir():
-        raise LedgerError(f"the ledger {path} is a folder; name a file inside it.")
     if path.exists():
         return
     if not create:
@@ -122,14 +145,17 @@ def _make(path: Path, *, create: bool) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise LedgerError(
-            f"the ledger {path} cannot be made ({error.strerror}); name a folder that exists and"
-            " may be written."
-        ) from None
+        raise _unmade(path, error.strerror) from None
     try:
         os.fchmod(handle, 0o600)  # whatever the umask
     finally:
         os.close(handle)
+
+
+def _unmade(path: Path, why: str | None) -> LedgerError:
+    return LedgerError(
+        f"the ledger {path} cannot be made ({why}); name a folder that exists and may be written."
+    )
 
 
 def _sentence(where: str, message: str) -> str:

@@ -30,10 +30,11 @@ _STATES: Final = 1 << 20
 
 
 def disclosed(
-    release: Release, evidence: Evidence, bounds: Mapping[str, Number]
+    release: Release, evidence: Evidence, bounds: Mapping[str, Number], *, shown: bool
 ) -> list[Disclosed]:
     """What three adversaries find out of a perturbed release, the one who knows most first;
-    nothing of other releases, whose promises say it all.
+    nothing of other releases, whose promises say it all. Where a page does not show it (``shown``),
+    only those are played whom ``bounds`` are about.
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
     omniscient adversary attacks all persons where ``bounds`` are about it, as its persons are drawn
@@ -41,32 +42,36 @@ def disclosed(
     where no group is so small that this suffices, it is not played. Of the
     others more persons are drawn where ``bounds`` are about them.
     """
-    if not release.form.is_drawn:
+    if not release.form.is_drawn or not (bounds or shown):
         return []
     from phalanx.adversaries.records.informed import Informed  # which other releases do not need
     from phalanx.adversaries.records.linkage import P_MATCH, Linkage
     from phalanx.adversaries.records.omniscient import Omniscient, TooLargeError
 
     persons = {name: _JUDGED if name in bounds else _SHOWN for name in ("linkage", "informed")}
-    linked = Linkage(sample=persons["linkage"]).attack([release], evidence)
-    best = max((linked.at(p) for p in P_MATCH), key=_identity)
-    omniscient = Omniscient() if "omniscient" in bounds else Omniscient(sample=_SHOWN, work=_STATES)
-    attacks: list[Disclosed] = [
-        Informed(sample=persons["informed"]).attack([release], evidence),
-        best,
-    ]
-    with suppress(TooLargeError):
-        attacks.insert(0, omniscient.attack([release], evidence))
+    attacks: list[Disclosed] = []
+    if shown or "omniscient" in bounds:
+        every = "omniscient" in bounds
+        omniscient = Omniscient() if every else Omniscient(sample=_SHOWN, work=_STATES)
+        with suppress(TooLargeError):
+            attacks.append(omniscient.attack([release], evidence))
+    if shown or "informed" in bounds:
+        attacks.append(Informed(sample=persons["informed"]).attack([release], evidence))
+    if shown or "linkage" in bounds:
+        linked = Linkage(sample=persons["linkage"]).attack([release], evidence)
+        attacks.append(max((linked.at(p) for p in P_MATCH), key=_identity))
     return attacks
 
 
-def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]) -> "list[Answer]":
+def questions(
+    release: Release, evidence: Evidence, attacks: Sequence[Disclosed], *, played: bool = True
+) -> "list[Answer]":
     """The regulator's three questions about a release, answered by adversaries that were played on
     it; ``attacks``: what some of them found already.
 
-    No other is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially
-    private one, of whose table nothing but the release may be told; then each adversary is named
-    with that reason.
+    No other is played where the plan wants none (``played``), on a release of more than ``MOST_ROWS``
+    rows, nor on a differentially private one, of whose table nothing but the release may be told;
+    then each adversary is named with that reason.
     """
     from phalanx.adversaries.opinion import (
         play_none,
@@ -77,6 +82,8 @@ def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]
         return play_none(
             "what it finds would say more of the original table than differential privacy allows"
         )
+    if not played:
+        return play_none("the plan has none played; play it by 'phalanx attack'", attacks)
     if release.manifest.rows > MOST_ROWS:
         why = (
             f"beyond its budget: the release has {release.manifest.rows:,} rows, and up to"

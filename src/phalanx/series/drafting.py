@@ -168,7 +168,7 @@ class Drafting:
         )
         verdicts.append(self.truth(draft, release))
         refuse_broken(verdicts)
-        attacks = disclosed(release, of_tuples, bounds) if bounds or self.attacked else []
+        attacks = disclosed(release, of_tuples, bounds, shown=self.attacked)
         return Checked(
             suppressed=draft.suppressed,
             remember=draft.remember,

@@ -177,10 +177,12 @@ def lasting_of(table: Any, read: Any, schema: Schema) -> Any:
     return read.drop(schema.drop, strict=False)
 
 
-def read_registry(registry: Any, schema: Schema, method: Method) -> "pl.DataFrame":
-    """The registry in memory; SchemaError where the series has no use for one, SourceError, which
-    names it, as for the table.
+def read_registry(registry: Any, schema: Schema, method: Method) -> "pl.DataFrame | None":
+    """The registry in memory, None where there is none; SchemaError where the series has no use for
+    one, SourceError, which names it, as for the table.
     """
+    if registry is None:
+        return None
     if schema.identifier is None:
         raise SchemaError(
             "a registry is matched with the table by person and no identifier is declared; name"
@@ -208,6 +210,13 @@ def remedy(error: OSError) -> str:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "let a process open more files (ulimit -n)"
     return "make room or choose another folder"
+
+
+def check_places(to: Path, *, report: bool) -> None:
+    """ReleaseError where a release, or its report, cannot be written to a folder; nothing is made."""
+    for folder in (to, to / staging.REPORTS) if report else (to,):
+        with writing(folder):
+            staging.check_room(folder)
 
 
 @contextlib.contextmanager

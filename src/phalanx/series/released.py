@@ -79,6 +79,7 @@ class Release(folder.Release):
     _so_far: Sequence["SoFar"] = ()
     _shown: "Sequence[Verdict] | None" = None
     _look: "Look | None" = None
+    _played: bool = True
     _like: Any = None
 
     @classmethod
@@ -439,7 +440,7 @@ class Release(folder.Release):
             if audience == "internal":
                 inside = {
                     "adversaries": self.attacks,
-                    "answers": questions(self, self.evidence, self.attacks),
+                    "answers": questions(self, self.evidence, self.attacks, played=self._played),
                     "microdata": self.evidence.microdata.get(self.number),
                 }
             write_report(

@@ -46,6 +46,7 @@ from phalanx.series.given import (
     as_begun,
     by_lines,
     check_parts,
+    check_places,
     check_promise,
     lasting_of,
     read_registry,
@@ -81,6 +82,7 @@ class _Settings:
     formats: tuple[str, ...]
     seed: int | None
     report: bool
+    adversaries: bool
     engine: Engine | None
     memory_limit: str | int | None
     spark_master: str | None
@@ -107,6 +109,9 @@ class Series:
         Makes releases predictable, for tests; they are marked as not for publication.
     report : bool, default True
         Whether each release gets its page; one that Spark made, or counts in parts, gets none.
+    adversaries : bool, default True
+        Whether adversaries are played for that page; those whose success the method bounds always
+        are.
     engine : Engine, optional
         ``local``: the table is in memory; ``out-of-core``: it is read from a file some rows at a
         time, and published in parts that fit, or counted; by an estimate if not given. ``spark``:
@@ -140,6 +145,7 @@ class Series:
         formats: Sequence[str] = ("parquet",),
         seed: int | None = None,
         report: bool = True,
+        adversaries: bool = True,
         engine: Engine | None = None,
         memory_limit: str | int | None = None,
         spark_master: str | None = None,
@@ -172,6 +178,7 @@ class Series:
             formats=tuple(dict.fromkeys(formats)),
             seed=seed,
             report=report,
+            adversaries=adversaries,
             engine=engine,
             memory_limit=memory_limit,
             spark_master=spark_master,
@@ -245,9 +252,8 @@ class Series:
         began = time.perf_counter()
         check_progress(progress)
         read = [self._read(table, registry)]
-        listed = (
-            None if registry is None else read_registry(registry, self._is.schema, self._is.method)
-        )
+        listed = read_registry(registry, self._is.schema, self._is.method)
+        check_places(self._is.to, report=self._is.report)
         with writing(self._is.to):
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
@@ -466,11 +472,9 @@ class Series:
         began = time.perf_counter()
         check_progress(progress)
         frame = self._read(table, registry)
-        listed = (
-            None if registry is None else read_registry(registry, self._is.schema, self._is.method)
-        )
-        with writing(self._is.to):
-            staging.check_room(self._is.to)
+        listed = read_registry(registry, self._is.schema, self._is.method)
+        check_places(self._is.to, report=self._is.report)
+        Ledger.check_place(self._is.ledger)
         with temporary_folder() as place:
             url = (
                 self._is.ledger
@@ -530,7 +534,7 @@ class Series:
             method=self._is.method,
             formats=self._is.formats,
             seed=self._is.seed,
-            attacked=self._is.report,
+            attacked=self._is.report and self._is.adversaries,
             memory=Memory(
                 len(entries),
                 recall.remembered(),
@@ -608,7 +612,9 @@ class Series:
         )
         del drafting  # the page needs no table
         self._published[number] = lasting
-        return self._with_page(release) if paged else release
+        if not paged:
+            return release
+        return self._with_page(but(release, _played=self._is.adversaries))
 
     def _record(
         self, ledger: Ledger, room: staging.Folder, entry: ReleaseEntry, checked: Checked

@@ -56,6 +56,11 @@ def test_a_page_leaves_out_whom_its_budget_does_not_suffice_for(monkeypatch):
         microdata, drawing.draw(microdata, np.random.default_rng(3))
     )
     monkeypatch.setattr(bounds, "_STATES", 1)
-    played = [each.adversary for each in bounds.disclosed(release, evidence, {})]
-    asked = [each.adversary for each in bounds.disclosed(release, evidence, {"omniscient": "1/2"})]
+    played = [each.adversary for each in bounds.disclosed(release, evidence, {}, shown=True)]
+    bound = {"omniscient": "1/2"}
+    asked, alone = (
+        [each.adversary for each in bounds.disclosed(release, evidence, bound, shown=shown)]
+        for shown in (True, False)
+    )
     assert (played, asked) == (["informed", "linkage"], ["omniscient", "informed", "linkage"])
+    assert alone == ["omniscient"]
