@@ -87,6 +87,31 @@ def test_groups_that_grew_give_their_holders_away(strategy, tmp_path):
     assert found.per_person["exposed"].sum() == found.exposed
 
 
+def test_a_value_that_is_named_by_lot_exposes_no_one(tmp_path):
+    """Where two protected values are as likely as each other, it is right every other time: that is
+    no holder whom it names.
+    """
+    rng = np.random.default_rng(7)
+    age, zip_code = rng.integers(0, 100, 230), rng.integers(0, 6, 230)
+    given_tables = []
+    for _ in range(3):
+        here = np.sort(rng.permutation(230)[:115])
+        ill = rng.choice(list("abcdef"), 115, p=[0.1, 0.1, 0.2, 0.2, 0.2, 0.2])
+        who = [f"p{i}" for i in here]
+        given_tables.append(
+            pl.DataFrame({"who": who, "age": age[here], "zip": zip_code[here], "ill": ill})
+        )
+    method = GlobalGuarantee(l=2, strategy="adaptive", protect=["a", "b"], grouping="bottom-up")
+    ledger = f"sqlite:///{tmp_path}/l.db"
+    series = Series("s", schema=SCHEMA, method=method, to=tmp_path, ledger=ledger, seed=7)
+    releases = [series.publish(table) for table in given_tables]
+    known = gather_evidence(releases, ledger=ledger, originals=given_tables, identifier="who")[0]
+    found = Growth().attack(releases, known)
+    assert found.exposed == found.per_person["exposed"].sum()
+    assert found.exposed < found.clear * found.clear_success
+    assert f"and right in {found.exposed} of these" in found.by_luck or not found.by_luck
+
+
 def test_where_all_values_are_protected_it_names_one(tmp_path):
     """Each member holds some protected value then, so that naming any would always be right; it
     names a value too, and is right no more often than the promise allows.

@@ -354,6 +354,24 @@ def test_rows_that_must_be_unchanged(seed):
     assert (found["changed rows"].worst, found["changed rows"].holds) == (expected, expected == 0)
 
 
+def test_fewer_changes_are_seen_where_a_value_tells_whose_a_row_is():
+    """Of a value that one row has, whose the row is needs no ledger: where two changes are promised
+    and one is made, the original table alone shows it; with others nothing is said of it.
+    """
+    alone = FLU_AND_GOUT.with_columns(ill=pl.Series(["flu", "gout", "rash", "hiv"]))
+    for frame, expected in ((alone, 4), (FLU_AND_GOUT, 0)):
+        made = replace(BY_HAND, frame=frame).publish()
+        evidence = Evidence(microdata={1: made.microdata})
+        one, two = (
+            made.verdicts(MutualCover(delta="1/4", changes=changes), evidence)["changed rows"]
+            for changes in (1, 2)
+        )
+        assert (one.worst, one.holds) == (0, True)
+        assert (two.worst, two.holds) == (expected, not expected)
+        assert "fewer than 2 changes are seen of values of one row alone" in two.note
+        assert "fewer than" not in one.note
+
+
 def test_rows_without_a_sensitive_attribute_may_be_anybodys():
     """Where no sensitive value tells rows apart, a row is surely unchanged only if more have its
     values than there are others.

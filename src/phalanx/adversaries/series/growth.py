@@ -220,11 +220,21 @@ class Growth:
         seeds: Counter[int] = Counter()
         for one in named:
             seeds[one.candidates] += one.members
+        per_person = pl.DataFrame(
+            {
+                "person": [p for one in named for p in one.names],
+                "candidates": [one.candidates for one in named for _ in one.names],
+                "exposed": pl.Series(
+                    [one.clear and one.right == 1 for one in named for _ in one.names],
+                    dtype=pl.Boolean,
+                ),
+            }
+        )
         return Grown(
             adversary=self.name,
             knows=self.knows,
             persons=sum(one.members for one in named),
-            exposed=round(sum(one.right for one in clear)),
+            exposed=int(per_person["exposed"].sum()),
             success=rightly,
             baseline=sum(one.promised for one in named) / max(len(named), 1),
             histogram=dict(sorted(seeds.items())),
@@ -232,17 +242,7 @@ class Growth:
                 f"{len(named)} group(s) with a protected value in {len(releases)} release(s); a"
                 " person counts in every release"
             ),
-            per_person=pl.DataFrame(
-                {
-                    "person": [p for one in named for p in one.names],
-                    "candidates": [one.candidates for one in named for _ in one.names],
-                }
-            ).with_columns(
-                exposed=pl.Series(
-                    [one.clear and one.right == 1 for one in named for _ in one.names],
-                    dtype=pl.Boolean,
-                )
-            ),
+            per_person=per_person,
             interval=wilson(rightly, _trials(named)),
             by_past=by_past,
             by_past_interval=wilson(by_past, _trials(named)),

@@ -84,7 +84,18 @@ class MutualCover:
             evidence.published_rows(release.number),
         )
         quasi = [a.name for a in form.attribute("quasi")]
-        faults = [] if outputs is None else table_faults(outputs, quasi, form.rows)
+        k = release.manifest.method.get("k")
+        faults = (
+            []
+            if outputs is None
+            else table_faults(
+                outputs,
+                quasi,
+                form.rows,
+                changes=self.changes,
+                k=k if isinstance(k, int) else 1,
+            )
+        )
         return [
             self._file(form),
             *self._original(form, microdata, rows),
@@ -218,11 +229,13 @@ class MutualCover:
                 parts[1], least, fewest, holds=fewest is None or fewest >= least, note=note
             )
             return
-        sure = None if faults else beside.surely_unchanged()
+        others = (
+            f" fewer than {least} changes are seen of values of one row alone;" if least > 1 else ""
+        )
+        sure = None if faults else beside.surely_unchanged() + beside.surely_below(least)
         note = (
             "rows of the original table that must have come out unchanged, whichever person is in"
-            " which row;"
-            " which row is whose was not given"
+            f" which row;{others} which row is whose was not given"
             if sure is not None
             else (
                 "the release has other values or rows than the original table, so that unchanged"

@@ -138,6 +138,21 @@ class Beside:
         """How many rows differ in fewer quasi-identifiers."""
         return int((self._changes < least).sum())
 
+    def surely_below(self, least: int) -> int:
+        """How many rows differ in some quasi-identifiers, and in fewer than ``least``, from the only
+        person who has their sensitive value; for releases without :meth:`value_faults`.
+        """
+        if self.quasi == len(self.names):
+            return 0
+        once = np.bincount(self.original[:, self.quasi]) == 1
+        published, original = (
+            alone[np.argsort(alone[:, self.quasi]), : self.quasi]
+            for codes in (self.published, self.original)
+            for alone in (codes[once[codes[:, self.quasi]]],)
+        )
+        changes = np.count_nonzero(published != original, axis=1)
+        return int(((changes > 0) & (changes < least)).sum())
+
     def surely_unchanged(self) -> int:
         """How many rows are as they were, at least, whichever person is in which row of their
         sensitive value; for releases without :meth:`value_faults`.

@@ -24,19 +24,22 @@ Wholes = npt.NDArray[Any]
 """Whole numbers, in 64 bits where sums fit, else Python's."""
 
 
-def table_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) -> list[str]:
+def table_faults(
+    outputs: OutputTables, attributes: Sequence[str], rows: int, *, changes: int = 1, k: int = 1
+) -> list[str]:
     """What makes tables no evidence for a release of ``rows`` rows with these quasi-identifiers;
     empty where they are sound.
 
     Shapes and places, one table of the right size for each group and attribute, rows that sum to
-    the denominator exactly, and an order of the attributes.
+    the denominator exactly, an order of the attributes, a law by which ``changes`` of them change at
+    least, and groups of ``k`` rows at least.
     """
     for look in (_shape_faults, _place_faults):
         if faults := list(look(outputs, attributes, rows)):
             return faults
     return [
-        *_law_faults(outputs),
-        *_size_faults(outputs),
+        *_law_faults(outputs, changes),
+        *_size_faults(outputs, k),
         *_unit_faults(outputs),
     ]
 
@@ -94,9 +97,13 @@ def _place_faults(outputs: OutputTables, _: Sequence[str], rows: int) -> Iterato
         yield "a table is of no group"
 
 
-def _law_faults(outputs: OutputTables) -> Iterator[str]:
-    """Faults in what is said of how rows were drawn."""
+def _law_faults(outputs: OutputTables, changes: int) -> Iterator[str]:
+    """Faults in what is said of how rows were drawn; rows that were drawn again until more of them
+    changed than by the law are others than the tables say.
+    """
     d, order = len(outputs.attributes), outputs.order
+    if outputs.changes < changes:
+        yield f"by their law {outputs.changes} quasi-identifier(s) change, and {changes} are promised"
     if outputs.changes > d:
         yield f"{outputs.changes} of {d} quasi-identifier(s) cannot be changed"
     if (
@@ -107,14 +114,16 @@ def _law_faults(outputs: OutputTables) -> Iterator[str]:
         yield "the order in which attributes were drawn does not name each of them once"
 
 
-def _size_faults(outputs: OutputTables) -> Iterator[str]:
-    """Groups of another size than the tuples that their tables are about."""
+def _size_faults(outputs: OutputTables, k: int) -> Iterator[str]:
+    """Groups of another size than the tuples that their tables are about, or smaller than ``k``."""
     if not len(outputs.of):
         return
     sizes = np.bincount(outputs.group, minlength=len(outputs.of))
     tuples = np.add.reduceat(outputs.counts, outputs.starts[:-1])
     if unlike := int((tuples[outputs.of] != sizes[:, None]).any(axis=1).sum()):
         yield f"{unlike} group(s) have another number of rows than their tables have tuples"
+    if small := int((sizes < k).sum()):
+        yield f"{small} group(s) have fewer rows than the k = {k} of the method"
 
 
 def _unit_faults(outputs: OutputTables) -> Iterator[str]:
