@@ -163,7 +163,7 @@ def test_what_is_always_true_changes_no_estimate():
 
 
 def test_of_a_grid_no_single_number_is_estimated():
-    """A note says so, of equality alone."""
+    """A note says so, of equality and of a range that ends with a single number."""
     table = pl.DataFrame({"age": [float(i % 80) for i in range(4000)], "d": ["a", "b"] * 2000})
     method = px.SafeSampling(
         epsilon=2,
@@ -172,8 +172,10 @@ def test_of_a_grid_no_single_number_is_estimated():
         scheme={"age": {"low": 0, "high": 80, "width": 20}},
     )
     release = px.publish(table, px.Schema(quasi=["age"], sensitive="d"), method, seed=1)
-    assert "ask for a range" in str(release.estimate("count(*) where age = 30").notes)
-    assert "ask for a range" not in str(release.estimate("count(*) where age > 30").notes)
+    for where in ("age = 30", "age > 30", "age between 20 and 39", "age <= 30"):
+        assert "ask for a range" in str(release.estimate(f"count(*) where {where}").notes)
+    for where in ("age >= 31", "age < 30", "d = 'a'"):
+        assert "ask for a range" not in str(release.estimate(f"count(*) where {where}").notes)
     said = str(release.estimate("count(*) where d = 'a'").notes)
     assert "intervals of texts" not in said  # which are published as they are
 

@@ -43,6 +43,32 @@ def ann(url: str) -> Iterator[str]:
             server.run(f"DROP {what}")
 
 
+@pytest.mark.parametrize("hidden", ["series", "releases", "segments"])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_key_is_not_changed_by_who_does_not_see_all(
+    url: str, ann: str, key_file: Path, hidden: str, *, marked: bool
+) -> None:
+    """Rows that the server hides from a user would stay under the old key; so it is kept, also where
+    no mark tells of them.
+    """
+    with Ledger.open(url) as ledger:
+        put_rows(ledger, 1)
+    old, schema = key_file.read_text(), schema_of(url)
+    if not marked:
+        key_file.with_suffix(".mark").unlink()
+    with administrator() as server:
+        server.run(f"GRANT USAGE ON SCHEMA {schema} TO ann")
+        server.run(f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO ann")
+        server.run(f"ALTER TABLE {schema}.{hidden} ENABLE ROW LEVEL SECURITY")
+    with Ledger.open(ann) as ledger, pytest.raises(LedgerError):
+        ledger.rotate_key()
+    assert key_file.read_text() == old
+    with administrator() as server:
+        server.run(f"ALTER TABLE {schema}.{hidden} DISABLE ROW LEVEL SECURITY")
+    with Ledger.open(url) as ledger:
+        assert len(ledger.releases("visits")) == 1
+
+
 STATES = {
     "23505": "another publisher was faster",
     "40001": "was changed by others at the same moment",

@@ -96,6 +96,20 @@ def test_a_key_is_changed(url: str, key_file: Path) -> None:
         Ledger.open(url)
 
 
+def test_the_key_of_an_older_ledger_is_not_changed(ledger: Ledger, key_file: Path) -> None:
+    """Where the mark knows a series that the ledger does not, or more of one, the newest ledger is
+    elsewhere, and would be lost without the key that is there.
+    """
+    put(ledger, 1)
+    put(ledger, 1, "other")
+    old = key_file.read_text()
+    ledger._rows.delete_series("other")
+    with pytest.raises(LedgerError, match="is older than what was published of series 'other'"):
+        ledger.rotate_key()
+    assert key_file.read_text() == old
+    assert list(key_file.parent.glob("*.next*")) == []
+
+
 def test_a_publisher_under_the_old_key_is_told(url: str) -> None:
     """Who opened the ledger before the key was changed records nothing under the old one, also of a
     series that only begins.

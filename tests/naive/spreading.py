@@ -4,16 +4,50 @@ the source.
 """
 
 
-def held(box, missing):
-    """The regions of a box; the last one is the missing value's."""
-    low, high, with_missing, _ = box
-    return [*range(low, high + 1), *([missing] if with_missing else [])]
-
-
 def at_ends(box, missing):
     """The regions in which one row stands each."""
     low, high, with_missing, _ = box
     return [missing if with_missing else low, high]
+
+
+def weighed(box, share):
+    """How much each region of a box weighs: the missing value's half of the others at most."""
+    missing = len(share) - 1
+    low, high, with_missing, _ = box
+    weights = {region: share[region] for region in range(low, high + 1)}
+    if with_missing:
+        weights[missing] = min(share[missing], sum(weights.values()) / 2) if weights else 1.0
+    return weights
+
+
+def without_a_value(boxes, counts):
+    """The share of rows without a value that makes it likeliest which boxes hold the missing one."""
+    surely, beside = 0, {}
+    for (low, high, with_missing, tight), n in zip(boxes, counts, strict=True):
+        if with_missing and low > high:
+            surely += n
+        elif with_missing:
+            rows, entries = beside.get((low, high), (0, 0))
+            beside[low, high] = (rows + n, entries + (tight and n >= 2))
+    groups = [(rows / max(entries, 1), max(entries, 1)) for rows, entries in beside.values()]
+    if not surely and not groups:
+        return 0.0
+    rows = sum(n * entries for n, entries in groups)
+    more = rows / (2 * sum(entries for _, entries in groups)) if groups else 0
+    others = sum(counts) - surely - rows + more
+
+    def steeper(share):
+        return (
+            surely / share
+            - others / (1 - share)
+            + sum(e * n * (1 - share) ** (n - 1) / (1 - (1 - share) ** n) for n, e in groups)
+        )
+
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        share = (low + high) / 2
+        low, high = (share, high) if steeper(share) > 0 else (low, share)
+    return low
 
 
 def spread(boxes, counts, measure, *, ends, rounds):
@@ -25,17 +59,20 @@ def spread(boxes, counts, measure, *, ends, rounds):
     for low, high, with_missing, _ in boxes:
         if low == high and not with_missing:
             share[low] = max(share[low], 1e-9)
-    share[missing] = float(any(box[2] for box in boxes))
-    share = [s / sum(share) for s in share]
+    without = without_a_value(boxes, counts)
+    total = sum(share)
+    share = [(1 - without) * s / total if total else 0.0 for s in share]
+    share[missing] = without
     for _ in range(rounds):
         new = [0.0] * len(measure)
         for box, n in zip(boxes, counts, strict=True):
             settled = at_ends(box, missing) if ends and box[3] and n >= 2 else []
             for region in settled:
                 new[region] += 1
-            mass = sum(share[r] for r in held(box, missing))
-            for region in held(box, missing) if mass else []:
-                new[region] += (n - len(settled)) * share[region] / mass
+            weights = weighed(box, share)
+            mass = sum(weights.values())
+            for region, weight in weights.items() if mass else []:
+                new[region] += (n - len(settled)) * weight / mass
         share = [s / sum(new) for s in new]
     return share
 
@@ -43,10 +80,10 @@ def spread(boxes, counts, measure, *, ends, rounds):
 def mean(box, n, share, value, *, ends):
     """The mean of a value, one for each region, over the n rows of a box."""
     missing = len(share) - 1
-    regions = held(box, missing)
-    mass = sum(share[r] for r in regions)
+    weights = weighed(box, share)
+    mass = sum(weights.values())
     if mass:
-        inner = sum(share[r] * value[r] for r in regions) / mass
+        inner = sum(weight * value[r] for r, weight in weights.items()) / mass
     else:
         inner = (value[box[0]] + value[box[1]]) / 2 if box[0] <= box[1] else value[missing]
     if not (ends and box[3] and n >= 2):

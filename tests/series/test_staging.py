@@ -361,7 +361,10 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (OSError(28, "No space left on device"), "no space left .*"),
+        (
+            OSError(28, "No space left on device"),
+            r"no space left on device; make room, and make it by 'phalanx report'\.$",
+        ),
         (ReleaseError("the release says so"), "the release says so"),
         (LedgerError("the ledger says so"), "the ledger says so"),
         (
@@ -388,6 +391,16 @@ def test_a_report_that_fails(
         ),
     ):
         series_in(tmp_path, report=True).publish(table())
+    check_whole(tmp_path, 1)
+
+
+def test_a_report_that_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said names no staging folder, which is gone by then."""
+    full = OSError(28, "No space left on device", "page")
+    monkeypatch.setattr("phalanx.report.write_report", raising(full))
+    with pytest.raises(ReleaseError, match=r"cannot be written: no space left on device;") as said:
+        series_in(tmp_path, report=True).publish(table())
+    assert "staging" not in str(said.value)
     check_whole(tmp_path, 1)
 
 

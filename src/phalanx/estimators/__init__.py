@@ -6,9 +6,9 @@ What a release shows, whatever its form: ``view``, of ``entries``, read by ``rea
 ``bucketized``, ``generalized``, ``perturbed``, ``recoded`` and ``sliced``; ``lines`` order the
 values of an attribute, and ``regions`` are values as far as a query tells them apart. What follows
 from it for certain: ``bounds``, by ``sums``; what is plausible: ``models``, by ``spreading``; both
-together: ``answering``, and by survey weights ``weighted``, whose outcome are ``answers``; groups
-of one query have much in common: ``sharing``. Tables that a release leaves possible: ``draws``;
-what was computed from several of them: ``pooling``.
+together: ``answering``, with what is said beside: ``notes``, and by survey weights ``weighted``,
+whose outcome are ``answers``; groups of one query have much in common: ``sharing``. Tables that a
+release leaves possible: ``draws``; what was computed from several of them: ``pooling``.
 """
 
 from phalanx.estimators.answering import estimate

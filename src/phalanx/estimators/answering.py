@@ -17,11 +17,18 @@ from phalanx.estimators.conditions import All, Comparison, Condition, Query, bot
 from phalanx.estimators.entries import Ends, Facet
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model, can_be_estimated
+from phalanx.estimators.notes import (
+    hides_missing,
+    is_text_between,
+    said_of,
+    said_of_tests,
+    says_nothing,
+)
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.reading import check_room, view_of, view_to_ask
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
-from phalanx.estimators.view import View, Weights
+from phalanx.estimators.view import View
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
 from phalanx.exact import of_numpy
@@ -41,6 +48,10 @@ experiments/answers found enough for 95 %; no interval for others.
 OF_TEXTS: Final = 0.8
 """The same at least where texts are published in intervals: which others lie between their ends no
 one knows.
+"""
+OF_MISSING: Final = 0.8
+"""The same at least where it is asked whether a value is missing: boxes that hold the missing value
+beside others do not say how often.
 """
 
 GROUPS: Final = "groups"
@@ -104,7 +115,7 @@ def answer(
     weights = view.weights if weighted else None
     others = [view_to_ask(other) for other in beside]
     method = str(release.manifest.method.get("name"))
-    notes = _notes(view, asked, method, weights)
+    notes = said_of(view, asked, weights, has_model=method in ERROR)
     if asked.of is not None and not view.line(asked.of).numeric:
         raise ReleaseError(
             f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*),"
@@ -117,8 +128,7 @@ def answer(
         figures.append(_figures(asking, replace(asked, where=where), values))
     progress(GROUPS, len(figures), len(groups))
     if any(each.low is None or each.low != each.high for each in figures):
-        named = {test.attribute for test in comparisons(asked.where) if test.kind == "in"}
-        notes += tuple(filter(None, (_of_one(view, name) for name in sorted(named))))
+        notes += said_of_tests(view, asked.where)
     return Estimate(
         query=text,
         by=asked.by,
@@ -157,89 +167,6 @@ def _told(view: View, suppressed: int | None) -> View:
             "the manifest says that no row may be suppressed; leave 'suppressed' out."
         )
     return replace(view, unpublished=suppressed, why_unpublished="")
-
-
-def _notes(view: View, asked: Query, method: str, weights: Weights | None) -> tuple[str, ...]:
-    notes = []
-    if weights is not None:
-        notes.append(
-            f"weighted by {weights.name!r}, whose mean is published for each group: bounds hold"
-            " however a group's weight lies on its rows, and the survey's own error is in no figure"
-        )
-    if view.unpublished is None:
-        notes.append(
-            f"{view.why_unpublished}: bounds of the table are missing, and the estimate is of"
-            f" {'cells that were published' if view.form == 'recoded' else 'published rows'}"
-        )
-    elif view.unpublished and asked.aggregate != "count":
-        notes.append(
-            "what suppressed rows hold is not known, so that nothing bounds a sum or a mean of the"
-            " table"
-        )
-    notes.extend(filter(None, (_others(view, name) for name in asked.by)))
-    if weights is not None:
-        notes.append("no interval: none was measured for weighted answers")
-    elif view.unpublished is None:
-        notes.append("no interval: what is not published is in no model")
-    elif method not in ERROR:
-        notes.append(
-            "no interval: none was found that holds the truth as often as it says for this method"
-        )
-    return tuple(notes)
-
-
-def _others(view: View, name: str) -> str | None:
-    """What is said of an attribute that may have values which no group of a query is about."""
-    kind, parts = view.line(name).kind, view.parts or (view,)
-    if kind == "leaf":
-        return None
-    facets = [
-        [part.facets[i].ends[name] for part in parts]
-        for i, facet in enumerate(parts[0].facets)
-        if name in facet.ends
-    ]
-    if all(any((e.unbounded[0] | e.unbounded[1]).any() for e in ends) for ends in facets):
-        return (
-            f"of some rows the release does not say between which values {name!r} is, so that it may"
-            " have others than those of the groups"
-        )
-    if _is_text_between(view, name):
-        return (
-            f"{name!r} is published in intervals, so that it may have values that are no end of one;"
-            " the groups are those that are known"
-        )
-    return None
-
-
-def _is_text_between(view: View, name: str) -> bool:
-    """Whether an attribute is texts, of some of which it is said between which they are."""
-
-    def between(ends: Ends) -> bool:
-        return not ends.exact and bool((ends.low != ends.high).any())
-
-    return view.line(name).kind == "text" and any(
-        between(facet.ends[name])
-        for part in view.parts or (view,)
-        for facet in part.believed
-        if name in facet.ends
-    )
-
-
-def _of_one(view: View, name: str) -> str | None:
-    """What is said of an attribute that is asked about by single values."""
-    if _is_text_between(view, name):
-        return (
-            f"{name!r} is published in intervals of texts, and which others lie between their ends is"
-            " not known: of a single text little is known but the bounds"
-        )
-    if view.line(name).kind == "number" and any(
-        facet.ends[name].half_open for facet in view.facets_with(name)
-    ):
-        return (
-            f"{name!r} is published in cells, in which numbers are taken to lie evenly, whole or not,"
-            " so that no rows are expected to have a single one; ask for a range"
-        )
-    return None
 
 
 def _groups(view: View, asked: Query) -> Iterator[tuple[dict[str, Any], Condition]]:
@@ -370,6 +297,8 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         )
     if point is not None and not can_be_estimated(view, asked.of, point, hard):
         point = None
+    if any(says_nothing(view, name) for name in names) and (hard is None or hard[0] < hard[1]):
+        point = None
     if point is not None and hard is not None and view.form != "recoded":
         point = min(max(point, hard[0]), hard[1])
     interval = None
@@ -377,10 +306,12 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         point is not None
         and method in ERROR
         and view.unpublished is not None
+        and not any(hides_missing(view, name) for name in names)
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        texts = any(_is_text_between(view, name) for name in names)
-        error = max(ERROR[method], OF_TEXTS if texts else 0)
+        texts = any(is_text_between(view, name) for name in names)
+        hidden = any(test.kind == "missing" for test in comparisons(asked.where))
+        error = max(ERROR[method], OF_TEXTS if texts else 0, OF_MISSING if hidden else 0)
         interval = _interval(bounds, model, asked, point, variance, hard, error)
     of_table = _of_table(view, asked, hard)
     if interval is not None:

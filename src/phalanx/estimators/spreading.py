@@ -17,6 +17,10 @@ _ROUNDS: Final = 2
 """Rounds of expectation maximization. More fit ends of boxes and not people: without a limit all of
 a coarse attribute ends up at ends of boxes.
 """
+_HALVINGS: Final = 40
+"""By so many the share of rows without a value is known well enough."""
+_MOST_MISSING: Final = 0.5
+"""So much the missing value weighs beside values in a box at most, for what they weigh."""
 _LEAST: Final = 1e-12
 """The share with which a region begins at least that has one: beside a value of 1e300 the others
 would have so little that a box's rows over it are no number.
@@ -72,9 +76,10 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
     share = np.maximum(measure, 0).copy()
     # a point that is some box's only value has room for it
     share[box.low[point & ~box.missing]] = np.maximum(share[box.low[point & ~box.missing]], 1e-9)
-    share[-1] = 1.0 if box.missing.any() else 0.0
+    missing = missing_share(box)
     share /= max(share.sum(), 1e-300)
-    share = np.where(share > 0, np.maximum(share, _LEAST), 0)
+    share = np.where(share > 0, np.maximum(share, _LEAST), 0) * (1 - missing)
+    share[-1] = missing
     fixed = np.zeros(size + 1)
     rest = box.rows
     if ends and box.tight.any():
@@ -85,16 +90,50 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
     low, high, some = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size), box.low <= box.high
     for _ in range(_ROUNDS):
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])
-        mass = np.where(some, upto[high] - upto[low], 0) + box.missing * share[-1]
+        of_values = np.where(some, upto[high] - upto[low], 0)
+        of_missing = np.where(some, beside_values(of_values, box.missing, share[-1]), box.missing)
+        mass = of_values + of_missing
         per = np.where(mass > 0, rest / np.where(mass > 0, mass, 1), 0)
         steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(
             high[some], weights=per[some], minlength=size + 1
         )
-        factor = np.concatenate([np.cumsum(steps)[:size], [float((per * box.missing).sum())]])
-        new = fixed + share * factor
+        new = fixed + share * np.append(np.cumsum(steps)[:size], 0)
+        new[-1] += float((per * of_missing).sum())
         new /= max(new.sum(), 1e-300)
         share = new
     return share
+
+
+def missing_share(box: Boxes) -> float:
+    """Which share of rows has no value, by which boxes hold the missing value: the likeliest one if
+    rows are in boxes whether they have a value or not, and in each box that holds it beside values
+    one row at least has none; there is half a box more in which all have one.
+    """
+    beside, without = box.missing & (box.low <= box.high), box.missing & (box.low > box.high)
+    surely = float(box.rows[without].sum())
+    _, same = np.unique(np.stack([box.low, box.high])[:, beside], axis=1, return_inverse=True)
+    rows, tight = (np.bincount(same, weights=part[beside]) for part in (box.rows, box.tight))
+    entries = np.maximum(tight, 1.0)
+    if not surely and not rows.any():
+        return 0.0
+    each = np.maximum(rows / entries, 1.0)
+    all_rows = box.rows.sum() + rows.sum() / max(2 * entries.sum(), 1)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        expected = surely + float(
+            (entries * each * share / -np.expm1(each * np.log1p(-share))).sum()
+        )
+        low, high = (share, high) if expected > share * all_rows else (low, share)
+    return (low + high) / 2
+
+
+def beside_values(mass: Floats, missing: Bools, weight: float) -> Floats:
+    """How much the missing value weighs in boxes that hold it, beside values of so much ``mass``:
+    half of that at most, as boxes are of similar rows, and values that fill little of a wide scale
+    have little of it; shape of ``mass``.
+    """
+    return np.where(missing, np.minimum(weight, mass * _MOST_MISSING), 0.0)
 
 
 def mean_inside(box: Box, weights: Floats, value: Floats) -> Floats:
@@ -105,10 +144,10 @@ def mean_inside(box: Box, weights: Floats, value: Floats) -> Floats:
     low, high = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size)
     mass, sums = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
     some = box.low <= box.high
-    total = np.where(some, mass[high] - mass[low], 0) + box.missing * weights[-1]
-    weight_inside = (
-        np.where(some, sums[high] - sums[low], 0) + box.missing * weights[-1] * value[-1]
-    )
+    of_values = np.where(some, mass[high] - mass[low], 0)
+    of_missing = np.where(some, beside_values(of_values, box.missing, weights[-1]), box.missing)
+    total = of_values + of_missing
+    weight_inside = np.where(some, sums[high] - sums[low], 0) + of_missing * value[-1]
     plain = np.where(some, (value[low] + value[np.maximum(high - 1, 0)]) / 2, value[-1])
     return np.where(total > 0, weight_inside / np.where(total > 0, total, 1), plain)
 

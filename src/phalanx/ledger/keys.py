@@ -70,7 +70,9 @@ class Keyring:
         """
         if VARIABLE in os.environ or file.exists():
             return cls.load(file)
-        write_key(file, fresh_key(), remedy=f"make its folder writable, or set {VARIABLE}")
+        write_key(
+            file, fresh_key(), remedy=f"make its folder writable, with room, or set {VARIABLE}"
+        )
         return cls.load(file)
 
     def of_ledger(self, ledger: bytes) -> "Keyring":

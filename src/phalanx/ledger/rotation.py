@@ -16,6 +16,10 @@ from phalanx.ledger.store import Store
 
 NEW_VARIABLE: Final = "PHALANX_LEDGER_NEW_KEY"
 _ID: Final = "SELECT value FROM meta WHERE name = 'id'"
+_SERIES: Final = (
+    "SELECT name FROM series UNION SELECT series FROM releases UNION SELECT series FROM segments"
+)
+"""Those, too, of which a row is hidden from us: what stayed under the old key would be lost."""
 
 
 def open_keys(store: Store, ledger: bytes) -> Keyring:
@@ -49,6 +53,7 @@ def rotate(rows: Rows) -> Keyring:
 
     A crash before the transaction is done leaves the old key in place, and the new one beside it,
     of no use; a crash after it leaves a ledger that :func:`open_keys` opens with the new one.
+    LedgerError where the mark knows more than the ledger, whose newest copy needs the old key.
     Persons keep their keys, which are sealed as those of a series that came from another ledger
     are.
     """
@@ -59,7 +64,8 @@ def rotate(rows: Rows) -> Keyring:
         new = _new_root(store.key_file).of_ledger(ledger)
         renewed = Rows(store, new)
         try:
-            for (series,) in store.run("SELECT name FROM series ORDER BY name"):
+            here = {str(series) for (series,) in store.run(_SERIES)}
+            for series in sorted(here | rows.mark.read().keys()):
                 _renew(rows, renewed, series)
             store.run(
                 "UPDATE meta SET value = $1 WHERE name = 'check'", seal(new.check(), CHECK, "check")
@@ -78,8 +84,8 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
     """Everything of one series, read under the old key and written under the new one."""
     entries, recorded = rows.known(series)
     promise = rows.promise(series)
-    if promise is None or not entries:
-        return
+    if promise is None:
+        raise rows.store.damaged()
     person_key = rows.person_key(series, entries).key
     for entry, names in entries:
         for name in names:
@@ -121,7 +127,7 @@ def _new_root(key_file: Path) -> Keyring:
         # place
         beside.unlink(missing_ok=True)
     key = fresh_key()
-    write_key(beside, key, remedy="make its folder writable")
+    write_key(beside, key, remedy="make its folder writable, with room")
     if read_key(beside, of="the ledger", remedy="try again") != key:
         raise LedgerError(
             f"the key file {beside} was written by another process meanwhile; nothing was changed,"

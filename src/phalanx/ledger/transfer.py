@@ -242,7 +242,10 @@ def _check_of(key: bytes) -> bytes:
 
 
 def _exists(path: Path) -> LedgerError:
-    return LedgerError(f"{path} exists already and is not overwritten; name another file.")
+    return LedgerError(
+        f"{path} exists already and is not overwritten; name another file, or remove what an"
+        " interrupted export left."
+    )
 
 
 def _unwritten(file: Path, error: OSError) -> LedgerError:

@@ -18,11 +18,13 @@ from phalanx.engines.fetched import Lines
 from phalanx.errors import (
     LedgerError,
     MethodError,
+    PhalanxError,
     PhalanxWarning,
     PlanError,
     ReleaseError,
     SchemaError,
     SourceError,
+    fault,
     kind_of,
     path_of,
     shortened,
@@ -210,6 +212,14 @@ def remedy(error: OSError) -> str:
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "let a process open more files (ulimit -n)"
     return "make room or choose another folder"
+
+
+def without_a_page(error: BaseException) -> str:
+    """Why there is no report of a release that has left, and what to do."""
+    failed = error.__cause__ or error  # of the disk, without the place, which is gone
+    if isinstance(failed, OSError):
+        return f"{reason(failed)}; make room, and make it by 'phalanx report'."
+    return str(error) if isinstance(error, PhalanxError) else fault(error)
 
 
 def check_places(to: Path, *, report: bool) -> None:

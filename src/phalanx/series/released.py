@@ -458,7 +458,7 @@ class Release(folder.Release):
             raise ReleaseError(
                 f"{path} cannot be written ({(error.strerror or 'input/output error').lower()});"
                 " choose another place."
-            ) from None
+            ) from error
         except PhalanxError:
             raise
         except Exception:

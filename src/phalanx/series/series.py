@@ -27,7 +27,6 @@ from phalanx.errors import (
     PlanError,
     ReleaseError,
     SchemaError,
-    fault,
     kind_of,
     path_of,
     place_of,
@@ -53,6 +52,7 @@ from phalanx.series.given import (
     read_table,
     reason,
     refuse_behind,
+    without_a_page,
     writing,
 )
 from phalanx.series.once import as_release
@@ -679,11 +679,9 @@ class Series:
                 release.report(room.path / page.name)
                 staging.hand_out_page(room.path / page.name, page)
         except (Exception, PanicException) as error:  # noqa: BLE001 - whatever it is, it has left
-            why = str(error) if isinstance(error, PhalanxError) else fault(error)
-            why = f"{reason(error)}." if isinstance(error, OSError) else why
             raise ReleaseError(
                 f"release {release.number} is published as {release.path}; do not publish it again."
-                f" Its report cannot be written: {why}"
+                f" Its report cannot be written: {without_a_page(error)}"
             ) from None
         return but(release, page=page)
 
