@@ -28,6 +28,7 @@ from phalanx.errors import MethodError
 from phalanx.release.folder import Release
 from phalanx.release.manifest import NAME, Manifest
 from phalanx.report.promises import KNOWN_METHOD
+from phalanx.series import drafting
 from support.tampering_cases import refusal, stated
 
 KNOWN, SUPPRESSED = "adversary who knows the method", "suppressed rows"
@@ -273,6 +274,59 @@ def test_a_registry_takes_it_back(tmp_path):
             Series("clinic", schema=SCHEMA, method=again, to=tmp_path / "out").publish(
                 table, registry=registry
             )
+
+
+WITH_WARDS = Schema(identifier="who", quasi=["age"], sensitive="ill", keep=["ward"])
+
+
+def with_wards():
+    """A table whose kept values are few."""
+    table = people("abcd" * 5)
+    return table.with_columns(ward=pl.Series(["north", "south"] * 10))
+
+
+@pytest.mark.parametrize(
+    "method", [MInvariance(m=2), GlobalGuarantee(l=2, protect=["a"])], ids=lambda m: m.name
+)
+def test_kept_values_link_releases(tmp_path, method):
+    """A kept value that stays with a person tells which rows of several releases are the person's
+    (worlds.cases), so no release of a promise of all of them says that it holds against who knows
+    the method, and the report warns; a promise of one release is not touched.
+    """
+    first, second = publish(tmp_path, method, with_wards(), with_wards(), schema=WITH_WARDS)
+    for made in (first, second):
+        assert made.manifest.holds_if_method_known is False
+        assert results(made)[KNOWN].result == "not covered"
+        assert (
+            "which rows of several releases are the same person's"
+            in results(made)["kept columns"].note
+        )
+        assert "Kept columns tell whose rows are whose" in made.page.read_text()
+    (alone,) = publish(tmp_path / "k", Mondrian(k=2), with_wards(), schema=WITH_WARDS)
+    assert alone.manifest.holds_if_method_known is True
+    assert "several releases" not in results(alone)["kept columns"].note
+    assert "Kept columns tell whose rows are whose" not in alone.page.read_text()
+
+
+def test_an_earlier_version_stated_it_with_kept_columns(tmp_path):
+    """That was not so: ``verify`` says that it is not covered, and the series goes on without the
+    statement, as it was never one of all releases.
+    """
+    series = Series("clinic", schema=WITH_WARDS, method=MInvariance(m=2), to=tmp_path / "out")
+    with pytest.MonkeyPatch.context() as patched:
+        before = drafting.Drafting.manifest_fields
+        patched.setattr(
+            drafting.Drafting,
+            "manifest_fields",
+            lambda *given: before(*given) | {"holds_if_method_known": True},
+        )
+        first = series.publish(with_wards())
+    assert first.manifest.holds_if_method_known
+    found = results(first)[KNOWN]
+    assert found.result == "not covered" and "where kept values stay with persons" in found.note
+    second = series.publish(with_wards())
+    assert second.manifest.holds_if_method_known is False
+    assert refusal([first.path, second.path]) == ""
 
 
 def test_who_knows_the_method(tmp_path):

@@ -20,6 +20,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import phalanx as px
 from naive import safe_sampling as naive
 from phalanx.accounting import solve, theorem_delta, tight_delta, together
 from phalanx.cli import app
@@ -614,3 +615,30 @@ def test_a_fixed_scheme_is_made_without_a_table():
         FixedScheme, of["declared"], of["schema"], *Axis.__subclasses__(), Tree, Prefix, Bands
     )
     assert tables <= named_types(get_type_hints(Scheme.images)["microdata"])
+
+
+@pytest.mark.parametrize("more", [None, 9.5, 2.0**60], ids=["missing", "fraction", "large"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+@pytest.mark.parametrize("through", ["frame", "parquet"])
+def test_how_a_category_is_written_hangs_on_no_other_row(tmp_path, more, role, through):
+    """Pandas makes floats of whole numbers once one row more is missing or a fraction; the categories
+    of all others, and the type of their column, stay as they are.
+    """
+    codes = [1, 2, 3] * 100
+
+    def published(values):
+        others = ["a", "b"] * len(values)
+        columns = {"ward": values, "other": others[: len(values)]}
+        frame = pl.DataFrame(columns, strict=False).to_pandas()
+        if through == "parquet":
+            frame.to_parquet(tmp_path / "t.parquet", index=False)
+            frame = tmp_path / "t.parquet"
+        quasi, sensitive = ("ward", "other") if role == "quasi" else ("other", "ward")
+        schema = px.Schema(
+            quasi=[quasi], sensitive=sensitive, types={"ward": "categorical"}, missing="value"
+        )
+        method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme={quasi: 0}, allow_empty=True)
+        table = px.publish(frame, schema, method, seed=1).form.table
+        return table.schema, set(table["ward"].drop_nulls()) & {"1", "2", "3", "1.0", "2.0", "3.0"}
+
+    assert published(codes) == published([*codes, more])

@@ -10,6 +10,7 @@ import polars as pl
 
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.lookalikes import lookalikes
+from phalanx.guarantees.registry import from_parameters
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
@@ -41,7 +42,18 @@ def _limits(release: Release) -> Iterator[Verdict]:
         release.manifest.holds_if_method_known,
         release.manifest.may_suppress,
     )
-    if holds_if_known and release.manifest.registered:
+    kept = release.form.attribute("keep")
+    lasting = [
+        p for p in release.manifest.guarantees if getattr(from_parameters(p), "over_series", False)
+    ]
+    if holds_if_known and kept and lasting:
+        note = (
+            "not covered: it is stated that the guarantees hold also against an adversary who runs the"
+            " method on every table that could have been this one, and where kept values stay with"
+            " persons they may not"
+        )
+        yield _stated("adversary who knows the method", note)
+    elif holds_if_known and release.manifest.registered:
         note = (
             "not covered: it is stated that the guarantees hold also against an adversary who runs the"
             " method on every table that could have been this one, and beside registered persons"
@@ -67,11 +79,17 @@ def _limits(release: Release) -> Iterator[Verdict]:
             f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row"
             " that is not published",
         )
-    if kept := ", ".join(repr(a.name) for a in release.form.attribute("keep")):
+    if kept:
+        names = ", ".join(repr(a.name) for a in kept)
         note = (
-            f"not covered: {kept}, kept as they are in each row; an adversary who knows such a value"
+            f"not covered: {names}, kept as they are in each row; an adversary who knows such a value"
             " of a person may find their row by it, and no guarantee is about that"
         )
+        if lasting:
+            note += (
+                "; where such a value stays with a person, it tells which rows of several releases are"
+                " the same person's, to all who see them"
+            )
         yield _stated("kept columns", note)
     declared = [v for a in release.form.attribute("sensitive") for v in a.not_applicable]
     if declared and not release.form.id_column:

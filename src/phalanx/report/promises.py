@@ -99,6 +99,16 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
             "Suppressed rows are not covered",
             f"Rows may have been suppressed, and no guarantee is about these: {which}.",
         )
+    kept = " and ".join(a.name for a in manifest.attributes if a.role == "keep")
+    if kept and any(map(_over_series, _readable(manifest))):
+        yield (
+            "Kept columns tell whose rows are whose",
+            (
+                f"Rows show {kept} as it is. Where such a value stays with a person, all who see several"
+                " releases see which rows are the same person's, and may by that find the sensitive"
+                " value. Keep only what changes from release to release."
+            ),
+        )
     for attribute in manifest.attributes:
         if attribute.role == "weight":
             yield (

@@ -255,13 +255,17 @@ class Drafting:
             # who is not in the table has no row, and hides no one whose value is not shown
             and self.microdata.registry is None
             # a promise about all releases stays broken for who was told by an earlier one
-            and not (lasting and any(map(_tells, self.earlier))),
+            and not (lasting and any(map(_tells, self.earlier)))
+            # a kept value that stays with a person links the person's rows of all releases
+            and not (lasting and self.microdata.schema.keep),
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,
             "previous": self.earlier[-1].digest if self.earlier else None,
         }
         if self.earlier:
-            _refuse_taken_back(self.earlier[-1], shown, self.method, lasting=lasting)
+            # with kept columns the statement was not so
+            kept = self.microdata.schema.keep
+            _refuse_taken_back(self.earlier[-1], shown, self.method, lasting=lasting and not kept)
         return shown
 
 

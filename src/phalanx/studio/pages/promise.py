@@ -104,7 +104,8 @@ def _offer(
         promised = guarantees_of(method, plan.schema())
         promises = [in_words(g.parameters(), sensitive=sensitive is not None) for g in promised]
         lasting = any(getattr(guarantee, "over_series", False) for guarantee in promised)
-        alone = plan.sections.source.registry is None and not (lasting and _told(place))
+        linked = lasting and (bool(plan.schema().keep) or _told(place))
+        alone = plan.sections.source.registry is None and not linked
         knows, suppresses = method.holds_if_method_known and alone, method.may_suppress
     except PhalanxError as error:
         wrong = _reason(str(error))
