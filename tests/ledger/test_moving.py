@@ -412,6 +412,10 @@ def test_places_that_cannot_be_written(move: Move, monkeypatch: pytest.MonkeyPat
             LedgerError, match=r"cannot be written .No space left on device.; nothing was exported"
         ):
             move.export()
+        folder = move.file.parent / "backup"
+        with pytest.raises(LedgerError, match=r"backup cannot be written .No space left") as said:
+            move.source.backup(folder)
+        assert ".phalanx" not in str(said.value) and "nothing was copied" in str(said.value)
     assert list(move.file.parent.iterdir()) == []
     publish(move.source, 3)
 

@@ -185,7 +185,7 @@ def write_key(file: Path, key: bytes, *, remedy: str) -> None:
     except OSError as error:
         raise LedgerError(
             f"the key file {file} cannot be written ({error.strerror}); {remedy}."
-        ) from None
+        ) from error
 
 
 def _parse(text: str, origin: str) -> bytes:

@@ -111,9 +111,12 @@ def backup(rows: Rows, series: Sequence[str], to: Path) -> list[SeriesFile]:
             flush_folder(beside)
             beside.rename(to)
             flush_folder(to.parent)
-    except OSError as error:
+    except (OSError, LedgerError) as error:
+        failed = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(failed, OSError):
+            raise
         raise LedgerError(
-            f"{to} cannot be written ({error.strerror}); nothing was copied, so make room or choose"
+            f"{to} cannot be written ({failed.strerror}); nothing was copied, so make room or choose"
             " another folder."
         ) from None
     return [replace(each, file=to / each.file.name, key=to / each.key.name) for each in written]

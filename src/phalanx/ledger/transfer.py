@@ -117,7 +117,7 @@ class Outgoing:
         try:
             handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise _unwritten(file, error) from None
+            raise _unwritten(file, error) from error
         try:
             with os.fdopen(handle, "wb") as opened:  # which may fail as it is closed, too
                 out = cls(file, opened, key)
@@ -130,7 +130,7 @@ class Outgoing:
                         path.unlink(missing_ok=True)
                     raise
         except OSError as error:
-            raise _unwritten(file, error) from None
+            raise _unwritten(file, error) from error
 
     def write(self, content: bytes) -> None:
         """Append a record."""
