@@ -17,8 +17,8 @@ import phalanx as px
 from phalanx.estimators.notes import beside_missing
 from phalanx.estimators.reading import view_of
 
-SHARES = (0.001, 0.003, 0.01, 0.03, 0.1)
-SIZES = (5, 10, 25, 50, 100, 300)
+SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+SIZES = (3, 5, 10, 25, 50, 100, 300)
 SCHEMA = px.Schema(
     identifier="who", quasi=["age", "sex", "income"], sensitive="ill", missing="value"
 )

@@ -150,6 +150,36 @@ def test_a_ledger_that_must_not_be_written_is_no_surprise_later(
         px.Plan.read(plan).check()
 
 
+def test_a_lost_ledger_is_no_surprise_later(plan: Path) -> None:
+    """Its mark stands beside it, so that no new one is begun; nor with a key that others can read."""
+    px.Plan.read(plan).publish()
+    key = plan.parent / "s.db.key"
+    (plan.parent / "s.db").unlink()
+    for spoil, sentence in (
+        (lambda: None, "older than what was published of series 's'"),
+        (lambda: key.with_suffix(".mark").unlink(), None),
+        (lambda: key.chmod(0o644), "can be read by others"),
+    ):
+        spoil()
+        if sentence is None:
+            continue
+        with pytest.raises(LedgerError, match=sentence) as checked:
+            px.Plan.read(plan).check()
+        with pytest.raises(LedgerError) as published:
+            px.Plan.read(plan).publish()
+        assert str(checked.value) == str(published.value)
+        (plan.parent / "s.db").unlink(missing_ok=True)
+
+
+def test_a_report_in_a_link_to_nothing_is_no_surprise_later(plan: Path) -> None:
+    """The release would have left by then."""
+    (plan.parent / "out").mkdir()
+    (plan.parent / "out" / "reports").symlink_to("nowhere")
+    for do in (px.Plan.read(plan).check, px.Plan.read(plan).publish):
+        with pytest.raises(ReleaseError, match=r"out/reports cannot be written \(file exists\)"):
+            do()
+
+
 def test_a_report_that_cannot_be_written_is_no_surprise_later(plan: Path) -> None:
     """Neither of a check nor of publish, which would have recorded the release by then."""
     (plan.parent / "out").mkdir()

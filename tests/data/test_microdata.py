@@ -509,22 +509,3 @@ def test_single_precision_is_read_as_it_is_written() -> None:
     frame = pl.DataFrame({"x": [0.3, 0.1, 1e30]}, schema={"x": pl.Float32})
     domain = Microdata.encode(frame, Schema(quasi=["x"])).columns["x"].domain
     assert domain.values.to_list() == [0.1, 0.3, 1e30]
-
-
-@pytest.mark.parametrize("role", ["quasi", "sensitive"])
-def test_a_category_is_written_alike_whatever_other_rows_hold(role: str) -> None:
-    """A frame of pandas holds floats once one row is missing or a fraction; whole numbers are
-    written as before, and fractions and what no float tells apart as they are.
-    """
-    values = [1.0, -2.0, 9.5, None, 1e17, math.inf]
-    table = pl.DataFrame({"who": range(6), "ward": values, "ill": ["a"] * 6})
-    other = {"quasi": "ill", "sensitive": "ill"}[role]
-    roles = {"quasi": ["ward"], "sensitive": other}
-    if role == "sensitive":
-        roles = {"quasi": [other], "sensitive": "ward"}
-    schema = Schema(identifier="who", types={"ward": "categorical"}, missing="value", **roles)
-    ward = Microdata.encode(table, schema).columns["ward"]
-    words = ward.domain.values.gather(ward.codes).to_list()
-    assert words[:4] == ["1", "-2", "9.5", None]
-    assert [float(word) for word in words[4:]] == [1e17, math.inf]
-    assert words[4] != "100000000000000000"

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import polars as pl
 import pytest
 
+import phalanx
 from phalanx import (
     Anatomy,
     GlobalGuarantee,
@@ -324,6 +325,9 @@ def test_an_earlier_version_stated_it_with_kept_columns(tmp_path):
     assert first.manifest.holds_if_method_known
     found = results(first)[KNOWN]
     assert found.result == "not covered" and "where kept values stay with persons" in found.note
+    page = tmp_path / "page.html"
+    again = phalanx.Release.read(first.path)
+    assert KNOWN_METHOD not in again.report(page, audience="external").read_text()
     second = series.publish(with_wards())
     assert second.manifest.holds_if_method_known is False
     assert refusal([first.path, second.path]) == ""

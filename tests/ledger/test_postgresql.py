@@ -69,6 +69,29 @@ def test_a_key_is_not_changed_by_who_does_not_see_all(
         assert len(ledger.releases("visits")) == 1
 
 
+def test_rights_are_seen_beforehand(url: str, ann: str) -> None:
+    """A user who may read and not record, or make no tables, is told by ``check``."""
+    schema = schema_of(url)
+    with administrator() as server:
+        server.run(f"GRANT USAGE ON SCHEMA {schema} TO ann")
+        refusal = "does not give you the permission"
+        with pytest.raises(LedgerError, match=refusal):
+            Ledger.check_place(ann, "visits")
+        server.run(f"GRANT CREATE ON SCHEMA {schema} TO ann")
+        Ledger.check_place(ann, "visits")
+        server.run(f"REVOKE CREATE ON SCHEMA {schema} FROM ann")
+        with Ledger.open(url) as ledger:
+            put_rows(ledger, 1)
+        server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO ann")
+        with pytest.raises(LedgerError, match=refusal):
+            Ledger.check_place(ann, "visits")
+        server.run(f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO ann")
+        Ledger.check_place(ann, "visits")
+        server.run("ALTER ROLE ann SET default_transaction_read_only = on")
+        with pytest.raises(LedgerError, match="may only be read here"):
+            Ledger.check_place(ann, "visits")
+
+
 STATES = {
     "23505": "another publisher was faster",
     "40001": "was changed by others at the same moment",

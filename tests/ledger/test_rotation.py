@@ -110,6 +110,18 @@ def test_the_key_of_an_older_ledger_is_not_changed(ledger: Ledger, key_file: Pat
     assert list(key_file.parent.glob("*.next*")) == []
 
 
+def test_the_key_of_a_ledger_without_its_mark_is_not_changed(
+    ledger: Ledger, key_file: Path
+) -> None:
+    """It may be an old one, as a release of it would be refused, too."""
+    put(ledger, 1)
+    old = key_file.read_text()
+    key_file.with_suffix(".mark").unlink()
+    with pytest.raises(LedgerError, match="may be an old one"):
+        ledger.rotate_key()
+    assert key_file.read_text() == old
+
+
 def test_a_publisher_under_the_old_key_is_told(url: str) -> None:
     """Who opened the ledger before the key was changed records nothing under the old one, also of a
     series that only begins.

@@ -11,12 +11,12 @@ def at_ends(box, missing):
 
 
 def weighed(box, share):
-    """How much each region of a box weighs: the missing value's half of the others at most."""
+    """How much each region of a box weighs."""
     missing = len(share) - 1
     low, high, with_missing, _ = box
     weights = {region: share[region] for region in range(low, high + 1)}
     if with_missing:
-        weights[missing] = min(share[missing], sum(weights.values()) / 2) if weights else 1.0
+        weights[missing] = share[missing]
     return weights
 
 

@@ -112,7 +112,7 @@ def test_a_plan_turns_adversaries_off(tmp_path):
     published = planned(tmp_path, "adversaries = false")
     assert list(published.attacks) == []
     page = published.page.read_text()
-    assert "The plan has none played" in page
+    assert "Adversaries are turned off for this page" in page
     assert "beyond its budget" not in page
     published = planned(tmp_path, "adversaries = false", "bounds = { informed = 0.9 }")
     assert [played.adversary for played in published.attacks] == ["informed"]
@@ -131,7 +131,10 @@ def test_adversaries_of_a_small_release_are_turned_off_as_well(tmp_path, monkeyp
             with pytest.raises(ReleaseError, match="Its report cannot be written"):
                 asked.publish(people())
         else:
-            assert "The plan has none played" in asked.publish(people()).page.read_text()
+            assert (
+                "Adversaries are turned off for this page"
+                in asked.publish(people()).page.read_text()
+            )
 
 
 @pytest.mark.parametrize("adversary", ["informed", "omniscient"])

@@ -8,6 +8,7 @@ no delta comes out smaller than it is.
 
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from inspect import signature
@@ -28,10 +29,13 @@ from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
+from phalanx.errors import GuaranteeError, PlanError, SchemaError, SourceError
+from phalanx.guarantees.base import Verdict
 from phalanx.methods.safe_sampling.axes import Axis
 from phalanx.methods.safe_sampling.method import publish_sample
 from phalanx.methods.safe_sampling.schemes import FixedScheme, Scheme
 from phalanx.release.folder import write_folder
+from phalanx.series import drafting
 from worlds.safe_sampling import PLACES, WORLDS, outcomes, safe, told
 
 KS = (1, 2, 3, 4)
@@ -617,28 +621,85 @@ def test_a_fixed_scheme_is_made_without_a_table():
     assert tables <= named_types(get_type_hints(Scheme.images)["microdata"])
 
 
-@pytest.mark.parametrize("more", [None, 9.5, 2.0**60], ids=["missing", "fraction", "large"])
+def pairs(values):
+    """A column and another one, in a frame of pandas or of Polars."""
+    return {"ward": values, "other": (["a", "b"] * len(values))[: len(values)]}
+
+
+OTHERWISE_WRITTEN = {
+    "missing": pl.DataFrame(pairs([1, 2, 3] * 100 + [None])).to_pandas(),
+    "a fraction": pl.DataFrame(pairs([1.0, 2.0, 3.0] * 100 + [9.5])),
+    "single precision": pl.DataFrame(pairs([0.1, 0.2, 0.3] * 100)).with_columns(
+        pl.col("ward").cast(pl.Float32)
+    ),
+    "decimals": pl.DataFrame(pairs([Decimal("1.5"), Decimal("2.25"), Decimal(3)] * 100)),
+    "times": pl.DataFrame(pairs(["2020-01-01", "2020-01-02"] * 150)).with_columns(
+        pl.col("ward").str.to_datetime()
+    ),
+}
+
+
+@pytest.mark.parametrize("table", OTHERWISE_WRITTEN)
 @pytest.mark.parametrize("role", ["quasi", "sensitive"])
-@pytest.mark.parametrize("through", ["frame", "parquet"])
-def test_how_a_category_is_written_hangs_on_no_other_row(tmp_path, more, role, through):
-    """Pandas makes floats of whole numbers once one row more is missing or a fraction; the categories
-    of all others, and the type of their column, stay as they are.
+def test_how_a_category_is_written_hangs_on_no_other_row(table, role):
+    """Whole numbers are floats, and are written so, once one row more is missing or a fraction; and
+    decimals have as many places as the longest. So neither is published as it is; other methods do.
     """
-    codes = [1, 2, 3] * 100
+    quasi, sensitive = ("ward", "other") if role == "quasi" else ("other", "ward")
+    schema = px.Schema(
+        quasi=[quasi], sensitive=sensitive, types={"ward": "categorical"}, missing="value"
+    )
+    method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme={quasi: 0}, allow_empty=True)
+    with pytest.raises(SourceError, match="one row changes how all others are written; make it"):
+        px.publish(OTHERWISE_WRITTEN[table], schema, method, seed=1)
+    assert px.publish(OTHERWISE_WRITTEN[table], schema, px.Mondrian(k=2), seed=1).rows >= 300
+    whole = px.publish(pl.DataFrame(pairs([1, 2, 3] * 100)), schema, method, seed=1)
+    assert set(whole.form.table["ward"].drop_nulls()) <= {"1", "2", "3"}
 
-    def published(values):
-        others = ["a", "b"] * len(values)
-        columns = {"ward": values, "other": others[: len(values)]}
-        frame = pl.DataFrame(columns, strict=False).to_pandas()
-        if through == "parquet":
-            frame.to_parquet(tmp_path / "t.parquet", index=False)
-            frame = tmp_path / "t.parquet"
-        quasi, sensitive = ("ward", "other") if role == "quasi" else ("other", "ward")
-        schema = px.Schema(
-            quasi=[quasi], sensitive=sensitive, types={"ward": "categorical"}, missing="value"
+
+def test_numbers_of_single_precision_are_of_the_others_too():
+    """Beside one number of double precision they would fall into other cells."""
+    table = pl.DataFrame(pairs([0.7, 0.3] * 150)).with_columns(pl.col("ward").cast(pl.Float32))
+    scheme = {"ward": {"low": 0, "high": 1, "width": 0.1}}
+    method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme=scheme, allow_empty=True)
+    schema = px.Schema(quasi=["ward"], sensitive="other")
+    with pytest.raises(SourceError, match=r"'ward' is Float32, .*; make it double at the source"):
+        px.publish(table, schema, method, seed=1)
+    assert px.publish(table.with_columns(pl.col("ward").cast(pl.Float64)), schema, method, seed=1)
+
+
+@pytest.mark.parametrize(("bands", "value"), [([0.1], 1e17), ([1], 2.0**62), ([0.1], -2e14)])
+def test_bands_that_floats_cannot_tell_are_refused_before_the_draw(bands, value):
+    """Their ends would be one number, so that the check of the files would fail if enough of them were
+    drawn: an answer that no epsilon pays for.
+    """
+    table = pl.DataFrame(pairs([value] * 300 + [1.0] * 10))
+    schema = px.Schema(quasi=["ward"], sensitive="other", hierarchies={"ward": px.Bands(bands)})
+    method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme={"ward": 1}, allow_empty=True)
+    for seed in range(5):
+        with pytest.raises(SchemaError, match=r"numbers beyond .*, of which floats hold too few"):
+            px.publish(table, schema, method, seed=seed)
+    assert px.publish(table.filter(pl.col("ward") == 1), schema, method, seed=1).rows >= 0
+
+
+def test_a_failed_check_tells_no_figure(monkeypatch):
+    """A count of the sample would be one more answer."""
+    broken = Verdict(name="x: y", bound=0, worst=63, holds=False, note="63 rows")
+    monkeypatch.setattr(drafting, "verify", lambda *_, **__: [broken])
+    method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme={"other": 0}, allow_empty=True)
+    table = pl.DataFrame(pairs(["x", "y"] * 150))
+    schema = px.Schema(quasi=["other"], sensitive="ward")
+    with pytest.raises(GuaranteeError, match=r"failed .x: y.; nothing was published") as refused:
+        px.publish(table, schema, method, seed=1)
+    assert "63" not in str(refused.value)
+
+
+def test_a_range_that_floats_cannot_tell_is_no_scheme():
+    """Epoch nanoseconds would be of another day beside one row that is missing."""
+    scheme = {"ward": {"low": 0, "high": 2**60, "width": 2**50}}
+    with pytest.raises(PlanError, match=r"goes beyond 2.53"):
+        px.publish(
+            pl.DataFrame(pairs([2**59] * 100)),
+            px.Schema(quasi=["ward"], sensitive="other"),
+            px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme=scheme, allow_empty=True),
         )
-        method = px.SafeSampling(epsilon=1, k=2, beta="1/2", scheme={quasi: 0}, allow_empty=True)
-        table = px.publish(frame, schema, method, seed=1).form.table
-        return table.schema, set(table["ward"].drop_nulls()) & {"1", "2", "3", "1.0", "2.0", "3.0"}
-
-    assert published(codes) == published([*codes, more])

@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -15,9 +14,6 @@ from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Pr
 from phalanx.data.schema import Schema, Type
 from phalanx.data.sources.reading import check_dates
 from phalanx.errors import SchemaError, SourceError
-
-_WHOLE: Final = 2.0**53
-"""Whole numbers below it are floats each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,17 +148,6 @@ def kind_of(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | Non
     return kind
 
 
-def _words(values: pl.Series) -> pl.Series:
-    """Categories as texts; whole numbers among floats as whole ones, each by itself: a column is one
-    of floats where another row is missing or a fraction, and that must not show in this one.
-    """
-    if not values.dtype.is_float():
-        return values.cast(pl.String)
-    is_whole = values.is_finite() & (values == values.floor()) & (values.abs() < _WHOLE)
-    whole = values.cast(pl.Int64, strict=False).cast(pl.String)
-    return whole.zip_with(is_whole.fill_null(value=False), values.cast(pl.String))
-
-
 def typed(values: pl.Series, kind: Type) -> pl.Series:
     """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day, a
     decimal the nearest float.
@@ -173,7 +158,7 @@ def typed(values: pl.Series, kind: Type) -> pl.Series:
     if dtype.is_float():
         values = plain_float(doubled(values))
     if kind == "categorical":
-        return values if dtype.is_integer() else _words(values)
+        return values if dtype.is_integer() else values.cast(pl.String)
     if kind == "date":
         try:
             days = (

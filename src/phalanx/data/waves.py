@@ -100,17 +100,19 @@ def one_wave(
         )
     if not waves:
         raise SourceError("the source has no rows, and so no wave; name another.")
-    following = _next(waves, column, published)
+    following = _next(waves, column, published, in_numbers=table[column].dtype.is_numeric())
     return following, table.filter(rows_of == following).drop(column)
 
 
-def _next(waves: Sequence[str], column: str, published: Sequence[str | None]) -> str:
+def _next(
+    waves: Sequence[str], column: str, published: Sequence[str | None], *, in_numbers: bool
+) -> str:
     """The first of some waves of a column that comes after the last that was published, and is not
-    out.
+    out; of a column of numbers their order is sure.
     """
     last = published[-1] if published else None
     if last is None:
-        _refuse_unsure(waves, column)
+        _refuse_unsure(() if in_numbers else waves, column)
         return waves[0]
     out = {_place(w) for w in published if w is not None}
     left = [w for w in waves if _place(w) not in out]
@@ -126,7 +128,7 @@ def _next(waves: Sequence[str], column: str, published: Sequence[str | None]) ->
             " write them alike at the source, or name one by --wave."
         )
     if following is not None:
-        _refuse_unsure([last, *waves], column)
+        _refuse_unsure(() if in_numbers else [last, *waves], column)
         return following
     if not all(w is not None and _are_written_alike(w, wave, waves) for w in published):
         # which may be one of them
@@ -152,27 +154,30 @@ def _refuse_unsure(waves: Iterable[str], column: str) -> None:
 
 
 def _is_unsure(neighbours: tuple[str, str]) -> bool:
-    """Whether one of two waves comes before the other only by the alphabet (but single letters
-    count), by a day or quarter before another year, or as ``1.9`` comes before ``1.10``.
+    """Whether of two texts, in their order, another order may be meant: by words or signs, where what
+    rises stands before a number that falls, or as ``1.10`` stands before ``1.9``. Years come first,
+    and single letters have their order.
 
-    >>> [_is_unsure(w) for w in (("autumn", "spring"), ("Q1 2020", "Q2 2019"), ("1.9", "1.10"))]
+    >>> [_is_unsure(w) for w in (("autumn", "spring"), ("Q1/20", "Q4/19"), ("1.10", "1.9"))]
     [True, True, True]
-    >>> [_is_unsure(w) for w in (("2019b", "2020a"), ("2019-Q4", "2020-Q1"), ("w2", "w10"))]
+    >>> [_is_unsure(w) for w in (("2019b", "2020a"), ("W1-2018", "W2-2019"), ("w2", "w10"))]
     [False, False, False]
     """
     texts = [_plain(wave) for wave in neighbours]
     if all(re.fullmatch(_NUMBER, text) for text in texts):
-        return Decimal(texts[0]) >= Decimal(texts[1]) and _place(texts[0]) != _place(texts[1])
-    parts = list(zip_longest(*map(_PART.findall, texts), fillvalue=""))
-    first = next((i for i, (a, b) in enumerate(parts) if a != b), None)
-    if first is None or any(map(_YEAR.fullmatch, parts[first])):
+        (first, places), (second, others) = (text.partition(".")[::2] for text in texts)
+        return first == second and 0 < len(places) != len(others) > 0
+    parts = zip_longest(*map(_PART.findall, texts), fillvalue="")
+    unlike = [pair for pair in parts if pair[0] != pair[1]]
+    if not unlike or all(map(_YEAR.fullmatch, unlike[0])):
         return False
-    if not all(each[:1].isdecimal() for each in parts[first]):
-        return max(map(len, parts[first])) > 1
-    later = parts[first + 1 :]
-    return any(a != b for a, b in later) and any(
-        _YEAR.fullmatch(a) and _YEAR.fullmatch(b) for a, b in later
-    )
+    if not all(part.isdecimal() for part in unlike[0]):
+        first, second = unlike[0]
+        letters = len(first) == len(second) == 1 and (first + second).isalpha()
+        if not letters or first.lower() >= second.lower():
+            return True
+    numbers = [pair for pair in unlike if all(part.isdecimal() for part in pair)]
+    return any(Decimal(first) > Decimal(second) for first, second in numbers)
 
 
 def _are_written_alike(published: str, wave: str, waves: Sequence[str]) -> bool:
@@ -206,8 +211,8 @@ def _place(wave: str) -> tuple[str | Decimal, ...]:
     True
     """
     plain = _plain(wave)
-    if re.fullmatch(r"-[0-9]+", plain):
-        return "", Decimal(plain), ""
+    if re.fullmatch(_NUMBER, plain):
+        return ("", Decimal(plain), *(("", plain) if "." in plain else ("",)))
     parts = re.split(r"([0-9]+)", plain)
     return tuple(Decimal(part) if i % 2 else part for i, part in enumerate(parts))
 

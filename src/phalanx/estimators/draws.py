@@ -24,7 +24,7 @@ from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.reading import check_room, view_to_ask
 from phalanx.estimators.regions import Regions
-from phalanx.estimators.spreading import Boxes, beside_values, maximized
+from phalanx.estimators.spreading import Boxes, maximized
 from phalanx.estimators.view import Box, View
 from phalanx.exact import is_list, of_numpy, whole
 from phalanx.progress import Progress, silent
@@ -260,7 +260,7 @@ def _drawn(
     some = low <= high
     first, last = upto[np.clip(low, 0, size)], upto[np.clip(high + 1, 0, size)]
     mass = np.where(some, last - first, 0)
-    total = mass + np.where(some, beside_values(mass, missing, weights[-1]), missing)
+    total = mass + missing * weights[-1]
     at = _uniform(stream, n) * total
     inside, wide = low.copy(), np.flatnonzero(low < high)
     inside[wide] = np.clip(

@@ -19,8 +19,6 @@ a coarse attribute ends up at ends of boxes.
 """
 _HALVINGS: Final = 40
 """By so many the share of rows without a value is known well enough."""
-_MOST_MISSING: Final = 0.5
-"""So much the missing value weighs beside values in a box at most, for what they weigh."""
 _LEAST: Final = 1e-12
 """The share with which a region begins at least that has one: beside a value of 1e300 the others
 would have so little that a box's rows over it are no number.
@@ -90,15 +88,13 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
     low, high, some = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size), box.low <= box.high
     for _ in range(_ROUNDS):
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])
-        of_values = np.where(some, upto[high] - upto[low], 0)
-        of_missing = np.where(some, beside_values(of_values, box.missing, share[-1]), box.missing)
-        mass = of_values + of_missing
+        mass = np.where(some, upto[high] - upto[low], 0) + box.missing * share[-1]
         per = np.where(mass > 0, rest / np.where(mass > 0, mass, 1), 0)
         steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(
             high[some], weights=per[some], minlength=size + 1
         )
-        new = fixed + share * np.append(np.cumsum(steps)[:size], 0)
-        new[-1] += float((per * of_missing).sum())
+        factor = np.concatenate([np.cumsum(steps)[:size], [float((per * box.missing).sum())]])
+        new = fixed + share * factor
         new /= max(new.sum(), 1e-300)
         share = new
     return share
@@ -128,14 +124,6 @@ def missing_share(box: Boxes) -> float:
     return (low + high) / 2
 
 
-def beside_values(mass: Floats, missing: Bools, weight: float) -> Floats:
-    """How much the missing value weighs in boxes that hold it, beside values of so much ``mass``:
-    half of that at most, as boxes are of similar rows, and values that fill little of a wide scale
-    have little of it; shape of ``mass``.
-    """
-    return np.where(missing, np.minimum(weight, mass * _MOST_MISSING), 0.0)
-
-
 def mean_inside(box: Box, weights: Floats, value: Floats) -> Floats:
     """The weighted mean of ``value`` over the regions that each box holds; where all of them weigh
     nothing, of its ends; shape (b,).
@@ -144,10 +132,10 @@ def mean_inside(box: Box, weights: Floats, value: Floats) -> Floats:
     low, high = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size)
     mass, sums = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
     some = box.low <= box.high
-    of_values = np.where(some, mass[high] - mass[low], 0)
-    of_missing = np.where(some, beside_values(of_values, box.missing, weights[-1]), box.missing)
-    total = of_values + of_missing
-    weight_inside = np.where(some, sums[high] - sums[low], 0) + of_missing * value[-1]
+    total = np.where(some, mass[high] - mass[low], 0) + box.missing * weights[-1]
+    weight_inside = (
+        np.where(some, sums[high] - sums[low], 0) + box.missing * weights[-1] * value[-1]
+    )
     plain = np.where(some, (value[low] + value[np.maximum(high - 1, 0)]) / 2, value[-1])
     return np.where(total > 0, weight_inside / np.where(total > 0, total, 1), plain)
 

@@ -21,13 +21,13 @@ from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, Se
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.marks import Mark, check_marked
 from phalanx.ledger.moving import backup, export_series, import_series
-from phalanx.ledger.opening import opened, store_of
+from phalanx.ledger.opening import check_new, opened, store_of
 from phalanx.ledger.recall import GROUPS, MEMORY, Recall
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
 from phalanx.ledger.rotation import rotate
 from phalanx.ledger.rows import MOVED, Entries, Rows, canonical, fits, named
 from phalanx.ledger.sealing import SPLIT, pack, pack_groups, split, within
-from phalanx.ledger.sqlite import Sqlite
+from phalanx.ledger.sqlite import Sqlite, key_file
 from phalanx.ledger.store import Store
 from phalanx.ledger.transfer import key_beside
 
@@ -117,25 +117,30 @@ class Ledger:
             store.close()
 
     @staticmethod
-    def check_place(url: str) -> None:
-        """See beforehand that a release could be recorded; nothing is made.
+    def check_place(url: str, series: str) -> None:
+        """See beforehand that a release of a series could be recorded; nothing is made.
 
         Parameters
         ----------
         url : str
             As for ``open``.
+        series : str
+            Its name.
 
         Raises
         ------
         LedgerError
-            Where the ledger, or the mark beside its key, may not be written or made.
+            Where the ledger, or the mark beside its key, may not be written or made, or is lost.
         """
         if isinstance(url, str) and url.startswith("sqlite:"):
-            Sqlite.check_place(url)
+            path = Sqlite.check_place(url)
+            if not path.exists():
+                check_new(str(path), key_file(path), series)
             return
         store = store_of(url, create=False)
         try:
             Mark.beside(store.key_file).check_place()
+            store.check_writable()
         finally:
             store.close()
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a ledger is opened, and begun where there is none."""
 
+from pathlib import Path
 from typing import Final
 
 from phalanx.errors import LedgerError, kind_of
 from phalanx.ledger.keys import Keyring
+from phalanx.ledger.marks import Mark, Marked, check_not_older
 from phalanx.ledger.rotation import open_keys
 from phalanx.ledger.rows import CHECK
 from phalanx.ledger.sealing import seal
@@ -43,6 +45,16 @@ def opened(url: str, *, create: bool) -> tuple[Store, Keyring]:
         store.close()
         raise
     return store, keys
+
+
+def check_new(where: str, key_file: Path, series: str) -> None:
+    """LedgerError where a ledger that is not there would not be a new one, by what stands beside it:
+    a key that cannot be used, or a mark of a series.
+    """
+    if key_file.exists():
+        Keyring.load(key_file)
+    mark = Mark.beside(key_file)
+    check_not_older(where, series, mark, mark.read().get(series, Marked()), Marked())
 
 
 def store_of(url: str, *, create: bool) -> Store:

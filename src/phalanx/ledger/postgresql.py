@@ -24,6 +24,14 @@ the series.
 """
 
 
+_MAY_WRITE: Final = "SELECT current_setting('transaction_read_only') = 'off'"
+_RIGHT_TO_MAKE: Final = "SELECT pg_catalog.has_schema_privilege(current_schema()::text, 'CREATE')"
+_RIGHTS: Final = """
+    SELECT pg_catalog.has_table_privilege(format('%I.%I', current_schema(), t), r)
+    FROM (VALUES ('series', 'INSERT'), ('series', 'UPDATE'), ('releases', 'INSERT'),
+                 ('releases', 'UPDATE'), ('segments', 'INSERT')) AS needed (t, r)"""
+
+
 class Postgresql(Store):
     """One schema of a PostgreSQL database, for several publishers.
 
@@ -100,6 +108,13 @@ class Postgresql(Store):
                 " current_schema()"
             )
         }
+
+    def check_writable(self) -> None:
+        """LedgerError where this user may not record a release, or make the tables."""
+        asked = _RIGHTS if "meta" in self.tables() else _RIGHT_TO_MAKE
+        for state, statement in (("25006", _MAY_WRITE), ("42501", asked)):
+            if not all(held for (held,) in self.run(statement)):
+                raise LedgerError(f"the ledger {self.where} {_SENTENCES[state]}")
 
     def explain(self, error: dbapi.Error, statement: str) -> str:
         """One sentence for a failure, told apart by its SQLSTATE; the server's words may quote

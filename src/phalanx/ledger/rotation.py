@@ -10,6 +10,7 @@ from typing import Final
 
 from phalanx.errors import LedgerError
 from phalanx.ledger.keys import VARIABLE, Keyring, flush_folder, fresh_key, read_key, write_key
+from phalanx.ledger.marks import check_marked
 from phalanx.ledger.rows import CHECK, PERSON, Head, Rows, is_key
 from phalanx.ledger.sealing import seal
 from phalanx.ledger.store import Store
@@ -53,7 +54,8 @@ def rotate(rows: Rows) -> Keyring:
 
     A crash before the transaction is done leaves the old key in place, and the new one beside it,
     of no use; a crash after it leaves a ledger that :func:`open_keys` opens with the new one.
-    LedgerError where the mark knows more than the ledger, whose newest copy needs the old key.
+    LedgerError where the mark knows more than the ledger, or there is none: a newer copy of it would
+    need the old key.
     Persons keep their keys, which are sealed as those of a series that came from another ledger
     are.
     """
@@ -86,6 +88,7 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
     promise = rows.promise(series)
     if promise is None:
         raise rows.store.damaged()
+    check_marked(rows.store.where, series, rows.mark, len(entries))
     person_key = rows.person_key(series, entries).key
     for entry, names in entries:
         for name in names:

@@ -42,7 +42,7 @@ class Sqlite(Store):
     begin_reading = "BEGIN"
 
     def __init__(self, path: Path) -> None:
-        super().__init__(str(path), path.with_name(path.name + ".key"))
+        super().__init__(str(path), key_file(path))
         self._database = adbc_driver_sqlite.connect(str(path))
         self._connection = AdbcConnection(self._database)
 
@@ -75,13 +75,13 @@ class Sqlite(Store):
         return store
 
     @classmethod
-    def check_place(cls, url: str) -> None:
-        """LedgerError where the file of a url cannot be written, or made; nothing is made."""
+    def check_place(cls, url: str) -> Path:
+        """The file of a url; LedgerError where it cannot be written, or made. Nothing is made."""
         path = _path(url)
         if path.exists():
             if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
                 raise LedgerError(f"the ledger {path} {_SENTENCES['readonly database']}")
-            return
+            return path
         try:
             if not stat.S_ISDIR(path.parent.stat().st_mode):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
@@ -89,6 +89,7 @@ class Sqlite(Store):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
             raise _unmade(path, error.strerror) from None
+        return path
 
     def rows(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """What SQLite answers; not through the driver's DB-API, which loads pandas where it is."""
@@ -118,6 +119,11 @@ class Sqlite(Store):
         ):  # it may have been the last flush, of what is recorded already
             return f"the ledger {self.where} {_UNKNOWN}"
         return _sentence(self.where, str(error))
+
+
+def key_file(path: Path) -> Path:
+    """Where the key of a file is, or will be."""
+    return path.with_name(path.name + ".key")
 
 
 def _path(url: str) -> Path:

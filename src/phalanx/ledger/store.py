@@ -47,6 +47,9 @@ class Store:
         """
         raise NotImplementedError
 
+    def check_writable(self) -> None:
+        """LedgerError where this user may not record a release; nothing to ask by default."""
+
     def damaged(self) -> LedgerError:
         """What to say where the database gives what we cannot have put there."""
         return LedgerError(

@@ -158,6 +158,7 @@ def render(
             reidentified=most_named(adversaries),
         ),
         known_method=promises.KNOWN_METHOD,
+        holds_if_known=promises.holds_if_known(manifest),
         settings=promises.settings(
             {key: value for key, value in manifest.method.items() if key != "name"}
         ),

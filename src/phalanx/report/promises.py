@@ -83,9 +83,20 @@ _SUPPRESSED: Final = {
 """Which rows may be suppressed, and what it tells of them that they are."""
 
 
+def holds_if_known(manifest: Manifest) -> bool | None:
+    """Whether the promises hold against an adversary who knows the method, as far as it is stated and
+    no kept column or registered person stands against it; None where it is not stated.
+    """
+    linked = any(a.role == "keep" for a in manifest.attributes) and any(
+        map(_over_series, _readable(manifest))
+    )
+    stated = manifest.holds_if_method_known
+    return stated and not linked and not manifest.registered
+
+
 def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Whom the guarantees do not cover, and which rows."""
-    if manifest.holds_if_method_known is False:
+    if holds_if_known(manifest) is False:
         yield (
             "Only against those who do not know the method",
             (

@@ -83,7 +83,10 @@ def questions(
             "what it finds would say more of the original table than differential privacy allows"
         )
     if not played:
-        return play_none("the plan has none played; play it by 'phalanx attack'", attacks)
+        return play_none(
+            "adversaries are turned off for this page; 'phalanx attack' plays those of its form",
+            attacks,
+        )
     if release.manifest.rows > MOST_ROWS:
         why = (
             f"beyond its budget: the release has {release.manifest.rows:,} rows, and up to"

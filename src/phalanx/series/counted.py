@@ -9,7 +9,7 @@ which must not show.
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from phalanx.series.drafting import (
     check_strength,
     refuse_broken,
 )
+from phalanx.series.given import check_written_alike
 from phalanx.series.in_parts import DraftingInParts, division, grown
 
 _BYTES_PER_VALUE: Final = 70
@@ -46,6 +47,8 @@ class DraftingByCounts(DraftingInParts):
         if not isinstance(method, Counting):
             raise MethodError(f"{method.name} does not publish by counts; leave the engine out.")
         rng = self.randomness()
+        for frame in islice(divided.each(divided.columns), 1):
+            check_written_alike(frame, divided.schema, method)
         read = divided.readings(folder, self.key)
         drafting = self.of(microdata=next(read()))
         in_parts = divided.asked and drafting.formats == ("parquet",)
@@ -65,7 +68,7 @@ class DraftingByCounts(DraftingInParts):
             [*self.earlier, release], evidence, allow_seeded=self.seed is not None, only_last=True
         )
         verdicts.append(truth.check_of_images(release, rows))
-        refuse_broken(verdicts)
+        refuse_broken(verdicts, told_alone=True)
         return Checked(
             suppressed=draft.suppressed,
             remember=draft.remember,

@@ -131,7 +131,7 @@ class CountingOnSpark(DraftingOnSpark):
             for seen in counting.seen(partial(show, laid, pieces, published)):
                 total = total.plus(_shown(seen))
         verdicts.append(total.verdict(published))
-        refuse_broken(verdicts)
+        refuse_broken(verdicts, told_alone=True)
         return Checked(
             suppressed=draft.suppressed,
             remember=draft.remember,

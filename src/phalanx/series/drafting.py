@@ -167,7 +167,7 @@ class Drafting:
             by_rows=False,  # the truth of each row is looked at below
         )
         verdicts.append(self.truth(draft, release))
-        refuse_broken(verdicts)
+        refuse_broken(verdicts, told_alone=told_alone)
         attacks = disclosed(release, of_tuples, bounds, shown=self.attacked)
         return Checked(
             suppressed=draft.suppressed,
@@ -325,10 +325,17 @@ def _sizes(method: Method) -> str:
     return " and ".join(sizes) or "groups"
 
 
-def refuse_broken(verdicts: Sequence[Verdict]) -> None:
-    """GuaranteeError where a check of the written files does not hold."""
+def refuse_broken(verdicts: Sequence[Verdict], *, told_alone: bool = False) -> None:
+    """GuaranteeError where a check of the written files does not hold; without figures where only
+    the release may tell them (``told_alone``).
+    """
     if broken := [v for v in verdicts if not v.holds]:
         v = broken[0]
+        if told_alone:
+            raise GuaranteeError(
+                f"the check of the written files failed ({v.name}); nothing was published, please report"
+                " this."
+            )
         worst, bound = v.figures
         raise GuaranteeError(
             f"the check of the written files failed ({v.name}: bound {bound}, worst"

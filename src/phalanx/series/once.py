@@ -21,7 +21,7 @@ from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import check_parts, read_table, reason
+from phalanx.series.given import check_parts, check_written_alike, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
 from phalanx.temporary import temporary_folder
 
@@ -100,6 +100,7 @@ def publish(
     frame = read_table(table, schema)
     progress("encode", 0, None)
     ordering.check_takes(method, schema)
+    check_written_alike(frame, schema, method)
     schema = written_down(schema, frame, {})
     drafting = Drafting(
         series=name,

@@ -47,6 +47,7 @@ from phalanx.series.given import (
     check_parts,
     check_places,
     check_promise,
+    check_written_alike,
     lasting_of,
     read_registry,
     read_table,
@@ -253,7 +254,7 @@ class Series:
         check_progress(progress)
         read = [self._read(table, registry)]
         listed = read_registry(registry, self._is.schema, self._is.method)
-        check_places(self._is.to, report=self._is.report)
+        check_places(self._is.to, read[0], report=self._is.report)
         with writing(self._is.to):
             staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
@@ -473,8 +474,8 @@ class Series:
         check_progress(progress)
         frame = self._read(table, registry)
         listed = read_registry(registry, self._is.schema, self._is.method)
-        check_places(self._is.to, report=self._is.report)
-        Ledger.check_place(self._is.ledger)
+        check_places(self._is.to, frame, report=self._is.report)
+        Ledger.check_place(self._is.ledger, self.name)
         with temporary_folder() as place:
             url = (
                 self._is.ledger
@@ -518,6 +519,7 @@ class Series:
         microdata = None
         if not isinstance(frame, Divided | OnSpark):
             schema = written_down(schema, frame, published_hierarchies(earlier))
+            check_written_alike(frame, schema, self._is.method)
             microdata = Microdata.encode(frame, schema, key, registry)
         check_promise(self.name, ledger.promise(self.name), self._promise(ledger))
         recall = ledger.recall(self.name)

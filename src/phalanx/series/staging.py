@@ -114,7 +114,8 @@ def check_room(to: Path) -> None:
 
 def above(to: Path) -> Path:
     """The folder, or the nearest above it that is there."""
-    return next(path for path in (to, *to.absolute().parents) if path.exists())
+    here = (to, *to.absolute().parents)
+    return next(path for path in here if path.exists() or path.is_symlink())
 
 
 def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:

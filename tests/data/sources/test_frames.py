@@ -282,3 +282,16 @@ def test_dates_are_of_the_years_1_to_9999(kind, days, fits) -> None:
         to_polars(table)
     with pytest.raises(ReleaseError, match="'day' holds a date outside the years 1 to 9999"):
         Foreign.read(table, quasi=["day"])
+
+
+def test_times_of_several_zones_are_refused() -> None:
+    """All would be read in the zone of the first row, so that one row more in front changes the day
+    of the others; of one zone they are read.
+    """
+    zones = ["2020-06-01 00:30+02:00", "2020-06-11 00:30+02:00", "2020-06-05 12:00+00:00"]
+    times = [pd.Timestamp(zone) for zone in zones]
+    for mixed in (times, times[::-1], [None, *times]):
+        with pytest.raises(SourceError, match="'x' has times of several zones"):
+            to_polars(pd.DataFrame({"x": pd.Series(mixed, dtype=object)}))
+    assert to_polars(pd.DataFrame({"x": times[:2]})).height == 2
+    assert to_polars(pd.DataFrame({"x": pd.Series(["a", None], dtype=object)})).height == 2

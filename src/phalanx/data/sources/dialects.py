@@ -24,7 +24,7 @@ _PART: Final = 1 << 20
 _MARKS: Final = (",", r"\.")
 _PROBE: Final = 200
 """So many values decide whether a column is worth trying whole."""
-_OF_UTF8: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+_OF_UTF8: Final = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
 """Hardly to be found in words of Windows-1252; where it is, the file is UTF-8 that was damaged."""
 _OF_NO_TEXT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 """Bytes that no text of Windows-1252 has."""

@@ -4,6 +4,7 @@ interface.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -145,6 +146,7 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
 def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
     check_unique(names)
+    _check_zones(table, names)
     mixed = _mixed("the pandas table")
     try:
         with refusing(mixed):
@@ -155,6 +157,21 @@ def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
             raise
     columns = {name: partial(_of_pandas, table, i) for i, name in enumerate(names)}
     return _by_columns(columns, len(table), drop, "pandas")
+
+
+def _check_zones(table: Any, names: Sequence[str]) -> None:
+    """SourceError where times of one column are of several zones: all would be read in that of the
+    first row, and so be of another day for one row more.
+    """
+    for place, name in enumerate(names):
+        values = table.iloc[:, place]
+        if values.dtype != object or not isinstance(next(iter(values.dropna()), None), datetime):
+            continue
+        if len({str(value.tzinfo) for value in values.dropna() if isinstance(value, datetime)}) > 1:
+            raise SourceError(
+                f"column {name!r} has times of several zones, whose days depend on the zone; convert"
+                " them to one at the source."
+            )
 
 
 def _of_pandas(table: Any, place: int, refusal: SourceError) -> pl.Series:

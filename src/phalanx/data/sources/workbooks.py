@@ -31,6 +31,8 @@ cells are all alike unpacks to 13 times its size.
 """
 _NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?$"
 _DAY_0: Final = date(1899, 12, 31)
+_TIME: Final = r"^1899-12-31[ T]([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)$"
+"""A time, as one of several kinds of cells is written."""
 """To which Excel's times belong that have no date."""
 _CELL: Final = 32
 """Bytes that the reader takes for a cell, an empty one too."""
@@ -124,7 +126,8 @@ def _as_cells_hold(
             times = cells.dt.time().alias(name)
             yield times.cast(pl.String) if is_text else times
         elif floats.dtype != pl.Float64:
-            yield texts if is_text else _typed(texts)
+            # times are written alone whatever other cells hold
+            yield texts.str.replace(_TIME, "$1") if is_text else _typed(texts)
         else:
             exact = _with_all_digits(texts, floats)
             alone = cells.dtype == pl.Float64 and cells.null_count() == texts.null_count()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -22,6 +22,10 @@ from phalanx.data.schema import Type
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 
 MOST_CELLS: Final = 1_000_000
+_WHOLE: Final = 2**53
+"""Whole numbers up to it are floats each."""
+_STEPS: Final = 2**50
+"""So many bands from zero their ends are floats each."""
 """A grid has no more cells than this."""
 _KEYS: Final = ("low", "high", "width", "widths", "level")
 
@@ -332,6 +336,9 @@ class Banded(Axis):
         return all(width.denominator == 1 for width in self._widths)
 
     def cells(self, domain: Domain, level: int) -> Cells:
+        self.check_fits(
+            domain
+        )  # of a table that is read some rows at a time the first rows alone were
         exact, kind = self._widths, pl.Int64 if self._are_whole else pl.Float64
         if level == self.top:
             return Cells(
@@ -371,13 +378,15 @@ class Banded(Axis):
                 " declare it numeric, or give it a tree."
             )
         ends = domain.values.drop_nulls()[[0, -1]].to_list() if domain.values.count() else []
-        if self._are_whole and any(
-            not -(2**63) <= Fraction(str(end)) // width * width < 2**63 - width
-            for end, width in product(ends, self._widths)
-        ):
+        narrowest = min(self._widths)
+        most = Fraction(_WHOLE)
+        if not self._are_whole:
+            most = min(most, narrowest * _STEPS)
+        if any(abs(Fraction(str(end))) >= most for end in ends):
+            # of which a table in floats has others, and whose bands have one end
             raise SchemaError(
-                f"column {self.name!r} holds numbers beyond 2^63, of which no bands of whole numbers can"
-                " be written; make them missing."
+                f"column {self.name!r} holds numbers beyond {float(most):g}, of which floats hold too few"
+                " for its bands; make them missing, or widen the bands."
             )
 
 
@@ -446,6 +455,11 @@ def _grid(name: str, declared: Mapping[str, Any]) -> Grid:
     if isinstance(low, date) and any(w.denominator != 1 for w in steps):
         raise PlanError(
             f"[method.scheme] {name} holds dates, and its widths are in days; give whole numbers."
+        )
+    if any(abs(end) > _WHOLE for end in ends) and not isinstance(low, date):
+        raise PlanError(
+            f"[method.scheme] {name} goes beyond 2^53, where floats hold too few numbers; write them in"
+            " another unit."
         )
     if (ends[1] - ends[0]) / steps[0] > MOST_CELLS:
         raise PlanError(
