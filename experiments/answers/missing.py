@@ -34,6 +34,7 @@ OTHERS = [
     ("sex", "sex = 'm' AND ill = 'b'"),
     ("income", "income > 50"),
     ("income", "income BETWEEN 10 AND 20"),
+    ("income", "income BETWEEN 0 AND 1000000"),
 ]
 PARTS = (0, 0.01, 0.03, 0.1, 0.2, 0.5, 1)
 """Ends of the lines: the share of rows of which it is not told whether they have a value."""

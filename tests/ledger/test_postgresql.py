@@ -85,11 +85,35 @@ def test_rights_are_seen_beforehand(url: str, ann: str) -> None:
         server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO ann")
         with pytest.raises(LedgerError, match=refusal):
             Ledger.check_place(ann, "visits")
-        server.run(f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO ann")
+        for right in (
+            "UPDATE (head) ON {0}.series",
+            "INSERT ON {0}.releases",
+            "UPDATE (authentic) ON {0}.releases",
+            "INSERT, DELETE ON {0}.segments",
+        ):
+            server.run(f"GRANT {right.format(schema)} TO ann")
         Ledger.check_place(ann, "visits")
+        with Ledger.open(ann) as ledger:
+            put_rows(ledger, 2)
         server.run("ALTER ROLE ann SET default_transaction_read_only = on")
         with pytest.raises(LedgerError, match="may only be read here"):
             Ledger.check_place(ann, "visits")
+
+
+def test_a_lost_ledger_is_seen_beforehand(url: str, key_file: Path) -> None:
+    """Its mark is there, so that it would not be a new one; or its key can be read by others."""
+    with Ledger.open(url) as ledger:
+        put_rows(ledger, 1)
+    schema = schema_of(url)
+    with administrator() as server:
+        server.run(f"DROP SCHEMA {schema} CASCADE")
+        server.run(f"CREATE SCHEMA {schema}")
+    with pytest.raises(LedgerError, match="older than what was published of series 'visits'"):
+        Ledger.check_place(url, "visits")
+    Ledger.check_place(url, "other")
+    key_file.chmod(0o644)
+    with pytest.raises(LedgerError, match="can be read by others"):
+        Ledger.check_place(url, "other")
 
 
 STATES = {

@@ -63,13 +63,16 @@ def spread(boxes, counts, measure, *, ends, rounds):
     total = sum(share)
     share = [(1 - without) * s / total if total else 0.0 for s in share]
     share[missing] = without
-    for _ in range(rounds):
+    for told in range(rounds):
         new = [0.0] * len(measure)
         for box, n in zip(boxes, counts, strict=True):
             settled = at_ends(box, missing) if ends and box[3] and n >= 2 else []
             for region in settled:
                 new[region] += 1
             weights = weighed(box, share)
+            if told == 0 and missing in weights and len(weights) > 1:
+                of_values = sum(weight for region, weight in weights.items() if region != missing)
+                weights[missing] = of_values * without / (1 - without)
             mass = sum(weights.values())
             for region, weight in weights.items() if mass else []:
                 new[region] += (n - len(settled)) * weight / mass

@@ -697,7 +697,7 @@ def test_a_failed_check_tells_no_figure(monkeypatch):
 def test_a_range_that_floats_cannot_tell_is_no_scheme():
     """Epoch nanoseconds would be of another day beside one row that is missing."""
     scheme = {"ward": {"low": 0, "high": 2**60, "width": 2**50}}
-    with pytest.raises(PlanError, match=r"goes beyond 2.53"):
+    with pytest.raises(PlanError, match=r"goes beyond 9.0072e.15"):
         px.publish(
             pl.DataFrame(pairs([2**59] * 100)),
             px.Schema(quasi=["ward"], sensitive="other"),

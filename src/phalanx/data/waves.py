@@ -18,7 +18,8 @@ _MIDNIGHT: Final = re.compile(
 )
 """A day, as a column of moments writes it."""
 _WHOLE: Final = re.compile(r"^(-?[0-9]+)\.0+$")
-_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?"
+_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+_SHORT_YEAR: Final = re.compile(r"[/.'’][0-9]{2}$")
 _PART: Final = re.compile(r"[0-9]+|[^\W0-9_]+|[\W_]+")
 _YEAR: Final = re.compile(r"[12][0-9]{3}")
 
@@ -42,10 +43,12 @@ def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
             f" names{did_you_mean(column, table.columns) or '; correct the plan.'}"
         )
     values = table[column]
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise SourceError(f"the column {column!r} can tell no waves; name one of numbers or texts.")
-    if values.dtype.is_float() and values.is_finite().all() and (values == values.floor()).all():
-        values = values.cast(pl.Int64, strict=False)
+    if values.dtype.is_float():
+        values = values.set(~values.is_finite(), None)
+        if ((values == values.floor()) & (values.abs() < 2.0**53)).all():
+            values = values.cast(pl.Int64)
     if values.dtype == pl.Datetime and (values.dt.time() == time()).all():
         values = values.dt.date()
     texts = values.cast(pl.String)
@@ -100,19 +103,24 @@ def one_wave(
         )
     if not waves:
         raise SourceError("the source has no rows, and so no wave; name another.")
-    following = _next(waves, column, published, in_numbers=table[column].dtype.is_numeric())
+    following = _next(
+        waves,
+        column,
+        published,
+        is_sure=table[column].dtype.is_numeric() or table[column].dtype.is_temporal(),
+    )
     return following, table.filter(rows_of == following).drop(column)
 
 
 def _next(
-    waves: Sequence[str], column: str, published: Sequence[str | None], *, in_numbers: bool
+    waves: Sequence[str], column: str, published: Sequence[str | None], *, is_sure: bool
 ) -> str:
     """The first of some waves of a column that comes after the last that was published, and is not
-    out; of a column of numbers their order is sure.
+    out. ``is_sure``: whether their order is, as that of numbers and times.
     """
     last = published[-1] if published else None
     if last is None:
-        _refuse_unsure(() if in_numbers else waves, column)
+        _refuse_unsure(() if is_sure else waves, column)
         return waves[0]
     out = {_place(w) for w in published if w is not None}
     left = [w for w in waves if _place(w) not in out]
@@ -128,7 +136,7 @@ def _next(
             " write them alike at the source, or name one by --wave."
         )
     if following is not None:
-        _refuse_unsure(() if in_numbers else [last, *waves], column)
+        _refuse_unsure(() if is_sure else [last, *waves], column)
         return following
     if not all(w is not None and _are_written_alike(w, wave, waves) for w in published):
         # which may be one of them
@@ -154,9 +162,9 @@ def _refuse_unsure(waves: Iterable[str], column: str) -> None:
 
 
 def _is_unsure(neighbours: tuple[str, str]) -> bool:
-    """Whether of two texts, in their order, another order may be meant: by words or signs, where what
-    rises stands before a number that falls, or as ``1.10`` stands before ``1.9``. Years come first,
-    and single letters have their order.
+    """Whether of two texts, in their order, another order may be meant: by words or signs, where a day
+    or quarter stands before the year, or as ``1.10`` stands before ``1.9``. Single letters have their
+    order.
 
     >>> [_is_unsure(w) for w in (("autumn", "spring"), ("Q1/20", "Q4/19"), ("1.10", "1.9"))]
     [True, True, True]
@@ -167,17 +175,27 @@ def _is_unsure(neighbours: tuple[str, str]) -> bool:
     if all(re.fullmatch(_NUMBER, text) for text in texts):
         (first, places), (second, others) = (text.partition(".")[::2] for text in texts)
         return first == second and 0 < len(places) != len(others) > 0
-    parts = zip_longest(*map(_PART.findall, texts), fillvalue="")
-    unlike = [pair for pair in parts if pair[0] != pair[1]]
-    if not unlike or all(map(_YEAR.fullmatch, unlike[0])):
+    parts = list(zip_longest(*map(_PART.findall, texts), fillvalue=""))
+    unlike = next((pair for pair in parts if pair[0] != pair[1]), None)
+    if unlike is None:
         return False
-    if not all(part.isdecimal() for part in unlike[0]):
-        first, second = unlike[0]
-        letters = len(first) == len(second) == 1 and (first + second).isalpha()
-        if not letters or first.lower() >= second.lower():
+    if not all(part.isdecimal() for part in unlike):
+        first, second = unlike
+        letters = len(first) == len(second) == 1 and (first + second).isascii()
+        if not (letters and first.isalpha() and first.lower() < second.lower()):
             return True
-    numbers = [pair for pair in unlike if all(part.isdecimal() for part in pair)]
-    return any(Decimal(first) > Decimal(second) for first, second in numbers)
+    return not all(map(_YEAR.fullmatch, parts[0])) and _falls_by_year(parts, texts)
+
+
+def _falls_by_year(parts: Sequence[tuple[str, str]], texts: Sequence[str]) -> bool:
+    """Whether of two texts with a year behind other numbers the first is the later one."""
+    years = [pair for pair in parts if all(map(_YEAR.fullmatch, pair))]
+    if any(a != b for a, b in years):
+        return any(a > b for a, b in years)
+    if not years and not all(map(_SHORT_YEAR.search, texts)):
+        return False
+    numbers = [tuple(map(Decimal, pair)) for pair in parts if all(p.isdecimal() for p in pair)]
+    return [a for a, _ in reversed(numbers)] > [b for _, b in reversed(numbers)]
 
 
 def _are_written_alike(published: str, wave: str, waves: Sequence[str]) -> bool:
@@ -212,7 +230,7 @@ def _place(wave: str) -> tuple[str | Decimal, ...]:
     """
     plain = _plain(wave)
     if re.fullmatch(_NUMBER, plain):
-        return ("", Decimal(plain), *(("", plain) if "." in plain else ("",)))
+        return "", Decimal(plain), ""
     parts = re.split(r"([0-9]+)", plain)
     return tuple(Decimal(part) if i % 2 else part for i, part in enumerate(parts))
 

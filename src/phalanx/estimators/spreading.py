@@ -86,15 +86,19 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
             fixed += np.bincount(np.clip(end, 0, size), weights=two, minlength=size + 1)
         rest = rest - 2 * two
     low, high, some = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size), box.low <= box.high
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])
-        mass = np.where(some, upto[high] - upto[low], 0) + box.missing * share[-1]
+        mass = np.where(some, upto[high] - upto[low], 0)
+        # how values lie on a wide scale is not told yet, and how many are missing by that
+        of_missing = np.where(some & (turn == 0), mass * missing / (1 - missing), share[-1])
+        of_missing = box.missing * of_missing
+        mass = mass + of_missing
         per = np.where(mass > 0, rest / np.where(mass > 0, mass, 1), 0)
         steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(
             high[some], weights=per[some], minlength=size + 1
         )
-        factor = np.concatenate([np.cumsum(steps)[:size], [float((per * box.missing).sum())]])
-        new = fixed + share * factor
+        new = fixed + share * np.append(np.cumsum(steps)[:size], 0)
+        new[-1] += float((per * of_missing).sum())
         new /= max(new.sum(), 1e-300)
         share = new
     return share

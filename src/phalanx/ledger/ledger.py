@@ -139,6 +139,8 @@ class Ledger:
             return
         store = store_of(url, create=False)
         try:
+            if not store.tables():
+                check_new(store.where, store.key_file, series)
             Mark.beside(store.key_file).check_place()
             store.check_writable()
         finally:

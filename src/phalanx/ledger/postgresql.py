@@ -27,9 +27,10 @@ the series.
 _MAY_WRITE: Final = "SELECT current_setting('transaction_read_only') = 'off'"
 _RIGHT_TO_MAKE: Final = "SELECT pg_catalog.has_schema_privilege(current_schema()::text, 'CREATE')"
 _RIGHTS: Final = """
-    SELECT pg_catalog.has_table_privilege(format('%I.%I', current_schema(), t), r)
-    FROM (VALUES ('series', 'INSERT'), ('series', 'UPDATE'), ('releases', 'INSERT'),
-                 ('releases', 'UPDATE'), ('segments', 'INSERT')) AS needed (t, r)"""
+    SELECT pg_catalog.has_any_column_privilege(format('%I.%I', current_schema(), t), r)
+    FROM (VALUES ('series', 'UPDATE'), ('releases', 'INSERT'), ('releases', 'UPDATE'),
+                 ('segments', 'INSERT')) AS needed (t, r)"""
+"""What every release needs; the first one of a series inserts it, too."""
 
 
 class Postgresql(Store):

@@ -295,3 +295,13 @@ def test_times_of_several_zones_are_refused() -> None:
             to_polars(pd.DataFrame({"x": pd.Series(mixed, dtype=object)}))
     assert to_polars(pd.DataFrame({"x": times[:2]})).height == 2
     assert to_polars(pd.DataFrame({"x": pd.Series(["a", None], dtype=object)})).height == 2
+
+
+def test_times_of_several_zones_that_are_dropped_or_of_a_category() -> None:
+    """What the plan drops is not looked at; categories of pandas are."""
+    zones = ["2020-06-01 00:30+02:00", "2020-06-05 12:00+00:00"]
+    mixed = pd.Series([pd.Timestamp(zone) for zone in zones], dtype=object)
+    table = pd.DataFrame({"x": mixed, "y": [1, 2]})
+    assert to_polars(table, drop=["x"])["y"].to_list() == [1, 2]
+    with pytest.raises(SourceError, match="'x' has times of several zones"):
+        to_polars(table.assign(x=mixed.astype("category")))

@@ -300,3 +300,22 @@ def test_a_cell_of_a_number_that_no_float_holds(base: int, width: int) -> None:
         .domain
     )
     assert axis.finest(domain).tolist() == [(value - base) // width for value in values]
+
+
+@pytest.mark.parametrize("widths", [(10, 10**19), (1e20,), (0.5, 1e300)])
+def test_bands_whose_ends_no_float_tells_are_refused(widths) -> None:
+    """By the plan alone, whatever the table holds."""
+    axis: Axis = axis_of("age", None, Bands(widths))
+    table = pl.DataFrame({"age": [20, 60]})
+    column = Microdata.encode(table, Schema(quasi=["age"], types={"age": "numeric"})).columns["age"]
+    with pytest.raises(SchemaError, match=r"bands wider than 2.53"):
+        axis.check_fits(column.domain)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width"), [(1e15, 1e15 + 1, 0.0001), (2**51 - 100, 2**51 + 100, 0.25)]
+)
+def test_a_range_whose_cells_no_float_tells_is_refused(low, high, width) -> None:
+    """Else the check would fail of some tables and not of others."""
+    with pytest.raises(PlanError, match="where floats hold too few numbers"):
+        axis_of("age", {"low": low, "high": high, "width": width}, None)

@@ -146,7 +146,7 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
 def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     names = [str(name) for name in table.columns]
     check_unique(names)
-    _check_zones(table, names)
+    _check_zones(table, names, drop)
     mixed = _mixed("the pandas table")
     try:
         with refusing(mixed):
@@ -159,12 +159,16 @@ def _from_pandas(table: Any, drop: Collection[str] | None) -> pl.DataFrame:
     return _by_columns(columns, len(table), drop, "pandas")
 
 
-def _check_zones(table: Any, names: Sequence[str]) -> None:
+def _check_zones(table: Any, names: Sequence[str], drop: Collection[str] | None) -> None:
     """SourceError where times of one column are of several zones: all would be read in that of the
     first row, and so be of another day for one row more.
     """
     for place, name in enumerate(names):
+        if drop is not None and name in drop:
+            continue
         values = table.iloc[:, place]
+        if hasattr(values, "cat"):
+            values = values.cat.categories.to_series()
         if values.dtype != object or not isinstance(next(iter(values.dropna()), None), datetime):
             continue
         if len({str(value.tzinfo) for value in values.dropna() if isinstance(value, datetime)}) > 1:

@@ -31,9 +31,9 @@ cells are all alike unpacks to 13 times its size.
 """
 _NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?$"
 _DAY_0: Final = date(1899, 12, 31)
-_TIME: Final = r"^1899-12-31[ T]([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)$"
-"""A time, as one of several kinds of cells is written."""
 """To which Excel's times belong that have no date."""
+_TIME: Final = r"^1899-12-31[ T]([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)$"
+"""A time, as the reader writes it: alone whatever other cells of its column hold."""
 _CELL: Final = 32
 """Bytes that the reader takes for a cell, an empty one too."""
 
@@ -123,16 +123,20 @@ def _as_cells_hold(
         if cells.dtype == pl.Duration:
             yield (cells.dt.to_string("iso") if is_text else cells).alias(name)
         elif cells.dtype == pl.Datetime and (cells.drop_nulls().dt.date() <= _DAY_0).all():
-            times = cells.dt.time().alias(name)
-            yield times.cast(pl.String) if is_text else times
+            yield texts.str.replace(_TIME, "$1") if is_text else cells.dt.time().alias(name)
         elif floats.dtype != pl.Float64:
-            # times are written alone whatever other cells hold
             yield texts.str.replace(_TIME, "$1") if is_text else _typed(texts)
         else:
             exact = _with_all_digits(texts, floats)
             alone = cells.dtype == pl.Float64 and cells.null_count() == texts.null_count()
             whole = not alone or (exact.equals(texts) and inferred(texts).dtype.is_integer())
-            yield exact if is_text else _typed(exact) if whole else floats.alias(name)
+            yield (
+                exact.str.replace(_TIME, "$1")
+                if is_text
+                else _typed(exact)
+                if whole
+                else floats.alias(name)
+            )
 
 
 def _with_all_digits(texts: pl.Series, floats: pl.Series) -> pl.Series:

@@ -22,11 +22,11 @@ from phalanx.data.schema import Type
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 
 MOST_CELLS: Final = 1_000_000
+"""A grid has no more cells than this."""
 _WHOLE: Final = 2**53
 """Whole numbers up to it are floats each."""
 _STEPS: Final = 2**50
 """So many bands from zero their ends are floats each."""
-"""A grid has no more cells than this."""
 _KEYS: Final = ("low", "high", "width", "widths", "level")
 
 
@@ -377,6 +377,11 @@ class Banded(Axis):
                 f"column {self.name!r} is {domain.type} and its hierarchy is in bands of numbers;"
                 " declare it numeric, or give it a tree."
             )
+        if max(self._widths) > _WHOLE:
+            raise SchemaError(
+                f"column {self.name!r} has bands wider than 2^53, whose ends no float tells; make them"
+                " narrower."
+            )
         ends = domain.values.drop_nulls()[[0, -1]].to_list() if domain.values.count() else []
         narrowest = min(self._widths)
         most = Fraction(_WHOLE)
@@ -456,10 +461,12 @@ def _grid(name: str, declared: Mapping[str, Any]) -> Grid:
         raise PlanError(
             f"[method.scheme] {name} holds dates, and its widths are in days; give whole numbers."
         )
-    if any(abs(end) > _WHOLE for end in ends) and not isinstance(low, date):
+    whole = all(x.denominator == 1 for x in (*ends, *steps))
+    farthest = _WHOLE if whole else min(Fraction(_WHOLE), steps[0] * _STEPS)
+    if any(abs(end) > farthest for end in ends):
         raise PlanError(
-            f"[method.scheme] {name} goes beyond 2^53, where floats hold too few numbers; write them in"
-            " another unit."
+            f"[method.scheme] {name} goes beyond {float(farthest):g}, where floats hold too few numbers"
+            " for its cells; write them in another unit."
         )
     if (ends[1] - ends[0]) / steps[0] > MOST_CELLS:
         raise PlanError(
