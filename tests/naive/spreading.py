@@ -63,14 +63,16 @@ def spread(boxes, counts, measure, *, ends, rounds):
     total = sum(share)
     share = [(1 - without) * s / total if total else 0.0 for s in share]
     share[missing] = without
-    for told in range(rounds):
+    for turn in range(rounds):
+        for _ in range(rounds if turn and without else 0):
+            share = as_many_missing(boxes, counts, share, ends=ends)
         new = [0.0] * len(measure)
         for box, n in zip(boxes, counts, strict=True):
             settled = at_ends(box, missing) if ends and box[3] and n >= 2 else []
             for region in settled:
                 new[region] += 1
             weights = weighed(box, share)
-            if told == 0 and missing in weights and len(weights) > 1:
+            if turn == 0 and missing in weights and len(weights) > 1:
                 of_values = sum(weight for region, weight in weights.items() if region != missing)
                 weights[missing] = of_values * without / (1 - without)
             mass = sum(weights.values())
@@ -78,6 +80,23 @@ def spread(boxes, counts, measure, *, ends, rounds):
                 new[region] += (n - len(settled)) * weight / mass
         share = [s / sum(new) for s in new]
     return share
+
+
+def as_many_missing(boxes, counts, share, *, ends):
+    """The same shares of values among all rows that have one, with the share of the missing value that
+    boxes have by them.
+    """
+    missing, without = len(share) - 1, 0.0
+    for box, n in zip(boxes, counts, strict=True):
+        settled = at_ends(box, missing) if ends and box[3] and n >= 2 else []
+        weights = weighed(box, share)
+        mass = sum(weights.values())
+        if box[2]:
+            without += settled.count(missing)
+            without += (n - len(settled)) * weights[missing] / mass if mass else 0
+    now = min(without / sum(counts), 1 - 1e-12)
+    more = (1 - now) / max(1 - share[missing], 1e-12)
+    return [s * more for s in share[:-1]] + [now]
 
 
 def mean(box, n, share, value, *, ends):

@@ -18,8 +18,10 @@ _MIDNIGHT: Final = re.compile(
 )
 """A day, as a column of moments writes it."""
 _WHOLE: Final = re.compile(r"^(-?[0-9]+)\.0+$")
-_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
-_SHORT_YEAR: Final = re.compile(r"[/.'’][0-9]{2}$")
+_NUMBER: Final = r"-?[0-9]+(?:\.[0-9]+)?"
+_CLOCK: Final = re.compile(r"[0-9]{1,2}(?::[0-9]{2})+(?:\.[0-9]+)?")
+_SHORT: Final = re.compile(r"[0-9]{2}")
+"""A year of two digits, or anything else."""
 _PART: Final = re.compile(r"[0-9]+|[^\W0-9_]+|[\W_]+")
 _YEAR: Final = re.compile(r"[12][0-9]{3}")
 
@@ -47,11 +49,13 @@ def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
         raise SourceError(f"the column {column!r} can tell no waves; name one of numbers or texts.")
     if values.dtype.is_float():
         values = values.set(~values.is_finite(), None)
-        if ((values == values.floor()) & (values.abs() < 2.0**53)).all():
+        if ((values == values.floor()) & (values.abs() < 2.0**63)).all():
             values = values.cast(pl.Int64)
+        else:
+            values = pl.Series([None if x is None else f"{Decimal(repr(x)):f}" for x in values])
     if values.dtype == pl.Datetime and (values.dt.time() == time()).all():
         values = values.dt.date()
-    texts = values.cast(pl.String)
+    texts = values.cast(pl.String).alias(column)
     if blank := texts.null_count() + int((texts.str.strip_chars() == "").sum()):
         raise SourceError(
             f"{blank} row(s) have no {column!r}, which says their wave; complete them at the"
@@ -192,7 +196,8 @@ def _falls_by_year(parts: Sequence[tuple[str, str]], texts: Sequence[str]) -> bo
     years = [pair for pair in parts if all(map(_YEAR.fullmatch, pair))]
     if any(a != b for a, b in years):
         return any(a > b for a, b in years)
-    if not years and not all(map(_SHORT_YEAR.search, texts)):
+    behind = [pair for pair in parts[1:] if all(map(_SHORT.fullmatch, pair))]
+    if not years and (not behind or all(map(_CLOCK.fullmatch, texts))):
         return False
     numbers = [tuple(map(Decimal, pair)) for pair in parts if all(p.isdecimal() for p in pair)]
     return [a for a, _ in reversed(numbers)] > [b for _, b in reversed(numbers)]

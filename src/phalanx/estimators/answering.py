@@ -18,6 +18,8 @@ from phalanx.estimators.entries import Ends, Facet
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model, can_be_estimated
 from phalanx.estimators.notes import (
+    MANY_BESIDE,
+    beside_missing,
     hides_missing,
     is_text_between,
     said_of,
@@ -310,7 +312,9 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and (asked.aggregate == "count" or not view.unpublished)
     ):
         texts = any(is_text_between(view, name) for name in names)
-        hidden = any(test.kind == "missing" for test in comparisons(asked.where))
+        hidden = any(test.kind == "missing" for test in comparisons(asked.where)) or any(
+            beside_missing(view, name) > MANY_BESIDE for name in names
+        )
         error = max(ERROR[method], OF_TEXTS if texts else 0, OF_MISSING if hidden else 0)
         interval = _interval(bounds, model, asked, point, variance, hard, error)
     of_table = _of_table(view, asked, hard)

@@ -8,6 +8,8 @@ from phalanx.estimators.conditions import Condition, Query, comparisons
 from phalanx.estimators.entries import Ends
 from phalanx.estimators.view import View, Weights
 
+MANY_BESIDE: Final = 0.15
+"""Where more rows may be missing, intervals have to be wider (experiments/answers)."""
 _MOST_BESIDE: Final = 0.5
 """Where more rows may be missing, intervals held too seldom in experiments/answers."""
 

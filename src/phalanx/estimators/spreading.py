@@ -88,11 +88,17 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
     low, high, some = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size), box.low <= box.high
     for turn in range(_ROUNDS):
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])
-        mass = np.where(some, upto[high] - upto[low], 0)
+        of_values = np.where(some, upto[high] - upto[low], 0)
         # how values lie on a wide scale is not told yet, and how many are missing by that
-        of_missing = np.where(some & (turn == 0), mass * missing / (1 - missing), share[-1])
-        of_missing = box.missing * of_missing
-        mass = mass + of_missing
+        of_missing = box.missing * np.where(some, of_values * missing / (1 - missing), 1.0)
+        for _ in range(_ROUNDS if turn and missing else 0):
+            of_missing = box.missing * np.where(some, share[-1], 1.0)
+            part = of_missing / np.maximum(of_values + of_missing, 1e-300)
+            now = min(float(fixed[-1] + (rest * part).sum()) / box.rows.sum(), 1 - _LEAST)
+            more = (1 - now) / max(1 - share[-1], _LEAST)
+            share, of_values = np.append(share[:-1] * more, now), of_values * more
+            of_missing = box.missing * np.where(some, now, 1.0)
+        mass = of_values + of_missing
         per = np.where(mass > 0, rest / np.where(mass > 0, mass, 1), 0)
         steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(
             high[some], weights=per[some], minlength=size + 1
