@@ -117,7 +117,8 @@ def missing_share(box: Boxes) -> float:
     """
     beside, without = box.missing & (box.low <= box.high), box.missing & (box.low > box.high)
     surely = float(box.rows[without].sum())
-    _, same = np.unique(np.stack([box.low, box.high])[:, beside], axis=1, return_inverse=True)
+    number = box.low[beside] * (int(box.high.max(initial=0)) + 1) + box.high[beside]
+    _, same = np.unique(number, return_inverse=True)
     rows, tight = (np.bincount(same, weights=part[beside]) for part in (box.rows, box.tight))
     entries = np.maximum(tight, 1.0)
     if not surely and not rows.any():
