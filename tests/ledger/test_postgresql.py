@@ -93,6 +93,8 @@ def test_rights_are_seen_beforehand(url: str, ann: str) -> None:
         ):
             server.run(f"GRANT {right.format(schema)} TO ann")
         Ledger.check_place(ann, "visits")
+        with pytest.raises(LedgerError, match=refusal):
+            Ledger.check_place(ann, "another")
         with Ledger.open(ann) as ledger:
             put_rows(ledger, 2)
         server.run("ALTER ROLE ann SET default_transaction_read_only = on")

@@ -167,3 +167,11 @@ def test_a_release_in_which_nothing_is_frequent_is_one(tmp_path):
     assert made.rows == 0
     assert made.spent["releases"] == 1
     assert verify(made.path, ledger=f"sqlite:///{tmp_path}/s.db").holds
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_one_row_writes_otherwise_is_refused(tmp_path):
+    """As elsewhere: floats of single precision are others beside one number of double precision."""
+    people().with_columns(pl.col("age").cast(pl.Float32)).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(SourceError, match=r"'age' is Float32, .*; make it double at the source"):
+        on_spark(tmp_path).publish(tmp_path / "t.parquet")

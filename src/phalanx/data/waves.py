@@ -52,7 +52,9 @@ def waves_of(table: pl.DataFrame, column: str) -> pl.Series:
         if ((values == values.floor()) & (values.abs() < 2.0**63)).all():
             values = values.cast(pl.Int64)
         else:
-            values = pl.Series([None if x is None else f"{Decimal(repr(x)):f}" for x in values])
+            each = values.drop_nulls().unique()
+            written = [f"{Decimal(repr(number)):f}" for number in each.to_list()]
+            values = values.replace_strict(each, written, return_dtype=pl.String, default=None)
     if values.dtype == pl.Datetime and (values.dt.time() == time()).all():
         values = values.dt.date()
     texts = values.cast(pl.String).alias(column)

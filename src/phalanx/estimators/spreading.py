@@ -91,11 +91,10 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
         of_values = np.where(some, upto[high] - upto[low], 0)
         # how values lie on a wide scale is not told yet, and how many are missing by that
         of_missing = box.missing * np.where(some, of_values * missing / (1 - missing), 1.0)
-        for _ in range(_ROUNDS if turn and missing else 0):
-            of_missing = box.missing * np.where(some, share[-1], 1.0)
-            part = of_missing / np.maximum(of_values + of_missing, 1e-300)
-            now = min(float(fixed[-1] + (rest * part).sum()) / box.rows.sum(), 1 - _LEAST)
-            more = (1 - now) / max(1 - share[-1], _LEAST)
+        if turn and missing:
+            with_value = max(1 - share[-1], _LEAST)
+            now = _missing_by(box, of_values / with_value, share[-1], rest, fixed[-1])
+            more = (1 - now) / with_value
             share, of_values = np.append(share[:-1] * more, now), of_values * more
             of_missing = box.missing * np.where(some, now, 1.0)
         mass = of_values + of_missing
@@ -108,6 +107,20 @@ def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
         new /= max(new.sum(), 1e-300)
         share = new
     return share
+
+
+def _missing_by(
+    box: Boxes, of_values: Floats, missing: float, rest: Floats, surely: float
+) -> float:
+    """Which share of rows has no value, from ``missing`` on, by how much of all values lies in each
+    box (``of_values``): of ``rest`` of its rows, beside those that ``surely`` have none.
+    """
+    alone = box.low > box.high
+    for _ in range(_ROUNDS):
+        of_missing = box.missing * np.where(alone, 1.0, missing)
+        part = of_missing / np.maximum((1 - missing) * of_values + of_missing, 1e-300)
+        missing = min(float(surely + (rest * part).sum()) / box.rows.sum(), 1 - _LEAST)
+    return missing
 
 
 def missing_share(box: Boxes) -> float:

@@ -142,7 +142,7 @@ class Ledger:
             if not store.tables():
                 check_new(store.where, store.key_file, series)
             Mark.beside(store.key_file).check_place()
-            store.check_writable()
+            store.check_writable(series)
         finally:
             store.close()
 

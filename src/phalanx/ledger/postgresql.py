@@ -29,8 +29,11 @@ _RIGHT_TO_MAKE: Final = "SELECT pg_catalog.has_schema_privilege(current_schema()
 _RIGHTS: Final = """
     SELECT pg_catalog.has_any_column_privilege(format('%I.%I', current_schema(), t), r)
     FROM (VALUES ('series', 'UPDATE'), ('releases', 'INSERT'), ('releases', 'UPDATE'),
-                 ('segments', 'INSERT')) AS needed (t, r)"""
-"""What every release needs; the first one of a series inserts it, too."""
+                 ('segments', 'INSERT')) AS needed (t, r)
+    UNION ALL
+    SELECT EXISTS (SELECT FROM series WHERE name = $1)
+        OR pg_catalog.has_table_privilege(format('%I.series', current_schema()), 'INSERT')"""
+"""What every release needs, and the first one of a series, which inserts it."""
 
 
 class Postgresql(Store):
@@ -110,12 +113,14 @@ class Postgresql(Store):
             )
         }
 
-    def check_writable(self) -> None:
-        """LedgerError where this user may not record a release, or make the tables."""
-        asked = _RIGHTS if "meta" in self.tables() else _RIGHT_TO_MAKE
-        for state, statement in (("25006", _MAY_WRITE), ("42501", asked)):
-            if not all(held for (held,) in self.run(statement)):
-                raise LedgerError(f"the ledger {self.where} {_SENTENCES[state]}")
+    def check_writable(self, series: str) -> None:
+        """LedgerError where this user may not record a release of a series, or make the tables."""
+        if not all(held for (held,) in self.run(_MAY_WRITE)):
+            raise LedgerError(f"the ledger {self.where} {_SENTENCES['25006']}")
+        is_there = "meta" in self.tables()
+        rights = self.run(_RIGHTS, series) if is_there else self.run(_RIGHT_TO_MAKE)
+        if not all(held for (held,) in rights):
+            raise LedgerError(f"the ledger {self.where} {_SENTENCES['42501']}")
 
     def explain(self, error: dbapi.Error, statement: str) -> str:
         """One sentence for a failure, told apart by its SQLSTATE; the server's words may quote

@@ -47,8 +47,10 @@ class Store:
         """
         raise NotImplementedError
 
-    def check_writable(self) -> None:
-        """LedgerError where this user may not record a release; nothing to ask by default."""
+    def check_writable(self, series: str) -> None:
+        """LedgerError where this user may not record a release of a series; nothing to ask by
+        default.
+        """
 
     def damaged(self) -> LedgerError:
         """What to say where the database gives what we cannot have put there."""

@@ -18,6 +18,7 @@ from phalanx.errors import MethodError
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Budgeted, Counting, Draft, Method
+from phalanx.methods.written_alike import check_written_alike
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, opened, write_folder, write_manifest
@@ -28,7 +29,6 @@ from phalanx.series.drafting import (
     check_strength,
     refuse_broken,
 )
-from phalanx.series.given import check_written_alike
 from phalanx.series.in_parts import DraftingInParts, division, grown
 
 _BYTES_PER_VALUE: Final = 70

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from phalanx.data.column import kind_of as kind_of_column
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import is_csv, read_source
@@ -32,7 +31,7 @@ from phalanx.errors import (
 )
 from phalanx.exact import is_list, whole
 from phalanx.guarantees.strength import promises_nothing
-from phalanx.methods.base import Budgeted, Method
+from phalanx.methods.base import Method
 from phalanx.methods.weights import check_takes_weight
 from phalanx.release.folder import FORMATS
 from phalanx.series import staging
@@ -221,30 +220,6 @@ def without_a_page(error: BaseException) -> str:
     if isinstance(failed, OSError):
         return f"{reason(failed)}; make room, and make it by 'phalanx report'."
     return str(error) if isinstance(error, PhalanxError) else fault(error)
-
-
-def check_written_alike(frame: "pl.DataFrame", schema: Schema, method: Method) -> None:
-    """SourceError under differential privacy where how all values are read or written hangs on single
-    rows: whole numbers are floats (``1.0``) beside one that is missing, decimals have as many places
-    as the longest, times as short a unit as any needs, and single precision is double beside one
-    number of it.
-    """
-    import polars as pl
-
-    for name in (*schema.quasi, schema.sensitive) if isinstance(method, Budgeted) else ():
-        if name is None or name not in frame.columns:
-            continue
-        values, alike = frame[name], "make it double at the source"
-        if values.dtype != pl.Float32:
-            kind = kind_of_column(values, schema.types.get(name), schema.hierarchies.get(name))
-            numbers = values.dtype.is_float() or values.dtype.is_decimal()
-            if kind != "categorical" or not (numbers or values.dtype == pl.Datetime):
-                continue
-            alike = "make it text or whole numbers at the source"
-        raise SourceError(
-            f"column {name!r} is {values.dtype}, of which one row changes how all others are"
-            f" written; {alike}."
-        )
 
 
 def check_places(to: Path, table: Any, *, report: bool) -> None:

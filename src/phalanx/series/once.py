@@ -16,12 +16,13 @@ from phalanx.engines.fetched import FETCHED
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
 from phalanx.methods.base import Budgeted, Memory, Method
+from phalanx.methods.written_alike import check_written_alike
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
-from phalanx.series.given import check_parts, check_written_alike, read_table, reason
+from phalanx.series.given import check_parts, read_table, reason
 from phalanx.series.released import Release, ReleaseInParts
 from phalanx.temporary import temporary_folder
 

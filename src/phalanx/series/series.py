@@ -36,6 +36,7 @@ from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.methods.households import guarantees_of
 from phalanx.methods.ordering import check_takes
+from phalanx.methods.written_alike import check_written_alike
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.series import staging
 from phalanx.series.counted import counts
@@ -47,7 +48,6 @@ from phalanx.series.given import (
     check_parts,
     check_places,
     check_promise,
-    check_written_alike,
     lasting_of,
     read_registry,
     read_table,

@@ -28,6 +28,7 @@ from phalanx.engines.spark.faults import ANY, raise_told, told
 from phalanx.engines.spark.records import record
 from phalanx.engines.spark.running import Running
 from phalanx.methods.base import Summing
+from phalanx.methods.written_alike import check_written_alike
 from phalanx.randomness import Randomness, Shared, Stream
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Sampling:
         unit = f"partition {tasks.place_of_worker()}"
         stream: Stream = self.shared.of(unit).stream(_SAMPLE)
         for frame in tasks.held(batches, self.schema):
+            check_written_alike(frame, self.schema, self.method)
             microdata = cells.microdata(frame)
             yield (microdata, *self.method.counted(microdata, stream))
 
