@@ -233,13 +233,35 @@ def test_of_a_diagnosis_neither_its_year_nor_its_doctor(other):
 @pytest.mark.parametrize("income", ["income", "Gehalt", "debt"])
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64])
 def test_an_income_says_of_no_row_who_it_is_about(income, dtype):
-    """Though all differ; nor does a number that is stored with decimals, which no source takes."""
+    """Though all differ, it is sensitive, and the plan says what that needs; nor does a number that is
+    stored with decimals, which no source takes.
+    """
     n = 400
     incomes = pl.Series([20_000 + 137 * (i * 7 % n) for i in range(n)], dtype=dtype)
     table = pl.DataFrame({**known_ones(n), income: incomes})
-    assert roles(table)[income] == "drop"
+    assert roles(table)[income] == "sensitive"
+    text = propose_plan("t.csv", profile(table), "t")
+    assert f'"{income}" has 400 different values: near ones count as different' in text
+    assert "make it coarser at the source" in text and "who knows a value finds the row" in text
     other = "drop" if dtype == pl.Float64 else "identifier"
     assert roles(table.rename({income: "lab"}))["lab"] == other
+
+
+def test_a_wage_in_cents_is_sensitive_before_an_occupation():
+    """However many wages there are; of what is left out each reason is true."""
+    n = 600
+    table = pl.DataFrame(
+        {
+            **known_ones(n),
+            "wage": [1000 + i * 7919 % 60_000 / 100 for i in range(n)],
+            "occupation": [f"o{i % 9}" for i in range(n)],
+            "medication": [f"m{i * 7 % 400}" for i in range(n)],
+        }
+    )
+    seen = {c.name: c for c in profile(table)}
+    assert {name for name, c in seen.items() if c.role == "sensitive"} == {"wage"}
+    assert "one attribute can be" in seen["occupation"].reason
+    assert "most rows have a value of their own" in seen["medication"].reason
 
 
 def test_names_of_patients_are_no_identifier():

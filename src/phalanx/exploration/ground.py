@@ -193,7 +193,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     what = f"{sample.height:,} rows drawn from the table"
     why = (
         f"This ran on {what}, which are spent: a plan that is adopted publishes the others, so that "
-        "the choice depends on no person in its releases."
+        f"the choice depends on no {'row' if plan.sections.schema_.identifier is None else 'person'} in its releases."
     )
     return Ground([sample], what, why, rest)
 

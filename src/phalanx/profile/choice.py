@@ -5,6 +5,7 @@ from typing import Final
 
 from phalanx.profile.columns import ColumnProfile
 from phalanx.profile.quoting import quoted
+from phalanx.profile.sensitive import tells_apart
 from phalanx.profile.use import Changes, Receiver, Use
 
 _MOST_L = 5
@@ -48,7 +49,8 @@ def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]
     """
     sensitive = next(iter(by_role["sensitive"]), None)
     k = _HIDDEN_AMONG[use.receiver]
-    risk = f"k = {k}  # of so many persons each is one; {use.receiver} receives it"
+    each = "persons" if by_role["identifier"] else "rows, each taken for a person,"
+    risk = f"k = {k}  # of so many {each} each is one; {use.receiver} receives it"
     changes = use.changes or likely_changes(by_role)
     if changes is not Changes.no:
         if sensitive is not None and by_role["identifier"] and sensitive.largest_m >= 2:
@@ -172,6 +174,11 @@ def _measured(p: ColumnProfile) -> list[str]:
     return [
         f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different,",
         "# so that m of them may hide nothing; make it coarser at the source.",
+        *(
+            ["# Most rows have their own: who knows a value finds the row."]
+            if tells_apart(p)
+            else []
+        ),
     ]
 
 

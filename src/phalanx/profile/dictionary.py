@@ -18,8 +18,15 @@ PERSON: Final = _words("""
     patientennummer versicherte versichertennr versichertennummer krankenversichertennummer kvnr
     fallnummer fallnr personalnr personalnummer kundennr kundennummer matrikelnr matrikelnummer
     customer client student pupil worker donor beneficiary enrollee id
+    patid subjid usubjid persid personid persnr pnr personenid personennr participant empid empno
+    empnr mitarbeiternr clientid customerid memberid studentid uid userid pidp mergeid idpers fallid
+    teilnehmernr kdnr
 """)
 """Who a row is about."""
+PERSON_NUMBERED: Final = PERSON | _words("""
+    patienten pat subj pers personen emp fall case versicherten kunden kd user teilnehmer mitglied
+""")
+"""The same, where a word beside it says that it is a number."""
 NUMBER: Final = _words("id ids nbr nr no num number nummer key uuid guid identifier code")
 NUMBERED: Final = _words("id ids nbr nr nummer uuid guid identifier")
 """Of these, what says that something has a number of its own."""
@@ -57,9 +64,17 @@ BESIDE_NAME: Final = (PERSON - {"id"}) | _words("""
 """With one of these beside it, a name is that of a person, and not of a hospital."""
 SHARE: Final = _words("rate percent percentage pct ratio prozent anteil quote")
 """A share of money says little about how much there is."""
-WAVE: Final = _words(
-    "year jahr wave welle quarter quartal release round runde semester period survey"
-)
+SEX: Final = _words("sex gender geschlecht")
+BORN: Final = _words("birth birthday birthdate birthyear dob geburtsdatum geburtsjahr geburt")
+BESIDE_BIRTH: Final = _words("year month date of at jahr datum")
+ANY_TIME: Final = _words("month monat visit besuch")
+"""A wave, too, but not what says by itself that rows are of a panel."""
+A_TIME: Final = ANY_TIME | _words("day days tag tage week woche time zeit hour stunde date datum")
+"""When something was, which is no person's number."""
+WAVE: Final = ANY_TIME | _words("""
+    year jahr wave welle quarter quartal release round runde semester period survey syear erhebung
+    erhebungsjahr berichtsjahr
+""")
 OF_A_SURVEY: Final = _words("""
     fnlwgt finalwt perwt pwgtp wgtp hhwt wtfa wgt wtpp pweight hweight hochrechnungsfaktor
     hochrechnung

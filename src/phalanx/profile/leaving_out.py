@@ -28,6 +28,7 @@ from phalanx.profile.dictionary import (
     WEIGHT,
 )
 from phalanx.profile.looks import are_names, is_of_persons
+from phalanx.profile.sensitive import is_measured, tells_apart
 
 KNOWN: Final = "others may know it"
 TOGETHER: Final = (
@@ -89,7 +90,7 @@ def why_left_out(column: ColumnProfile, values: pl.Series) -> str | None:
             name & NUMBERED and not is_known(column.name) and column.distinct > _FEW_NAMES
         ),
         "it is missing in most rows": 2 * column.missing > column.rows,
-        OWN: column.near_unique and not is_known(column.name),
+        OWN: column.near_unique and not is_known(column.name) and not is_measured(column),
     }
     return next((why for why, holds in reasons.items() if holds), None)
 
@@ -142,5 +143,10 @@ def _unknown(column: ColumnProfile) -> str:
     if column.largest_m < 2:
         return (
             "its name says that it is sensitive, and one value has more than half of the rows: no l"
+        )
+    if tells_apart(column) and not is_measured(column):
+        return (
+            "its name says that it is sensitive, and most rows have a value of their own: make it"
+            " coarser at the source"
         )
     return "its name says that it is sensitive, and one attribute can be; choose which"

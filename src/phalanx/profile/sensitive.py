@@ -6,8 +6,10 @@ from typing import Final
 
 from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, words
 from phalanx.profile.dictionary import (
+    ANY_SENSITIVE,
     DIRECT,
     HANDLING,
+    NUMBERED,
     OF_PERSONS,
     PERSON,
     QUASI,
@@ -19,9 +21,7 @@ from phalanx.profile.dictionary import (
 _ENOUGH_M: Final = 5
 """No proposal hides a value among more; of attributes that allow it, the one of fewest values."""
 _SECRET_UNIQUENESS: Final = 0.5
-"""An attribute with more distinct values per row than this tells people apart, and so cannot be
-published as it is.
-"""
+"""An attribute with more distinct values per row than this tells people apart."""
 _SHORTEST_BY: Final = 6
 """A hobby and a baby are shorter words that end so."""
 _SENSITIVE_VALUES: Final = 100
@@ -40,7 +40,7 @@ def sensitive_of(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
         for c in columns
         if c.role == "quasi"
         and c.largest_m >= 2
-        and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)
+        and (is_measured(c) or not tells_apart(c) or c.rows < UNIQUE_ROWS)
     ]
     eligible = several + [c for c in eligible if c not in several]
     for hints in SENSITIVE:
@@ -61,13 +61,11 @@ def sensitive_of(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
             max(guessed, key=lambda c: c.distinct).name,
             "a guess: a person has several values of it",
         )
-    guessed = [
-        c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"
-    ]  # few rows or not: a column of single values may name the persons
     others = [
         c
-        for c in guessed
-        if not words(c.name) & (QUASI | DIRECT | OF_PERSONS | PERSON)
+        for c in eligible
+        if not tells_apart(c)  # few rows or not: a column of single values may name the persons
+        and not words(c.name) & (QUASI | DIRECT | OF_PERSONS | PERSON)
         and not _of_handling(words(c.name))
         and c.type == "categorical"
         and 3 <= c.distinct <= _SENSITIVE_VALUES
@@ -82,6 +80,19 @@ def sensitive_of(columns: Sequence[ColumnProfile]) -> tuple[str, str] | None:
             ),
         )
     return None
+
+
+def is_measured(column: ColumnProfile) -> bool:
+    """Whether it is a number that its name says is sensitive, as a wage: made coarser it can be
+    published, however many values it has.
+    """
+    name = words(column.name)
+    return bool(column.type == "numeric" and name & ANY_SENSITIVE and not name & (SHARE | NUMBERED))
+
+
+def tells_apart(column: ColumnProfile) -> bool:
+    """Whether it has so many values that it tells people apart, published as it is."""
+    return column.uniqueness > _SECRET_UNIQUENESS
 
 
 def _preference(column: ColumnProfile) -> tuple[int, int, int]:

@@ -14,35 +14,21 @@ import polars as pl
 from phalanx.data.not_applicable import is_listed
 from phalanx.errors import SourceError
 from phalanx.profile.columns import ColumnProfile, counted, is_known, words
-from phalanx.profile.dictionary import (
-    ANY_SENSITIVE,
-    CODES,
-    DIRECT,
-    FREE,
-    LIVING_TOGETHER,
-    NUMBER,
-    OF_A_SURVEY,
-    OF_HOUSEHOLDS,
-    PERSON,
-    QUASI,
-    WAVE,
-)
+from phalanx.profile.dictionary import CODES, LIVING_TOGETHER, OF_HOUSEHOLDS
 from phalanx.profile.households import cover
 from phalanx.profile.leaving_out import KNOWN, OWN, TOGETHER, WEIGHS, few, why_left_out
-from phalanx.profile.looks import are_names, is_of_persons, like_dates
+from phalanx.profile.looks import like_dates
+from phalanx.profile.persons import as_wave, identifier_of
 from phalanx.profile.proposal import propose_plan
 from phalanx.profile.sensitive import sensitive_of
 
 __all__ = ["ColumnProfile", "profile", "propose_plan"]
 
-_MOST_WAVES: Final = 200
 _COUNTS: Final = "it counts the rows, and in another table the same number may be another person"
 _NO_DATES: Final = (
     "it looks like dates and is text, as some are none or all are written otherwise: write"
     " 2026-01-31, or 31.01.2026"
 )
-_SEVERAL_PER_ROW: Final = 0.1
-"""An identifier of persons who recur still has at least so many distinct values per row."""
 _FEW_SAME: Final = 20
 """Attributes of fewer rows to a value than this may go together by chance."""
 _BY_CHANCE: Final = 1_000
@@ -78,7 +64,7 @@ def profile(
         )
     seen = [counted(column, not_applicable) for column in frame.get_columns()]
     counters = {c.name for c in frame.get_columns() if _counts_rows(c)}
-    identifier = _identifier(seen, counters, frame)
+    identifier = identifier_of(seen, counters, frame)
     roles = [
         (
             replace(c, role="identifier", reason=identifier[1])
@@ -91,7 +77,7 @@ def profile(
     roles = [
         replace(c, reason=_COUNTS) if c.reason == OWN and c.name in counters else c for c in roles
     ]
-    roles = _weighing([_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
+    roles = _weighing([as_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
     roles = [
         replace(c, reason=KNOWN) if c.role == "quasi" and is_known(c.name) else c for c in roles
     ]
@@ -200,73 +186,6 @@ def _counts_rows(values: pl.Series) -> bool:
     steps = values.cast(pl.Int128).diff().drop_nulls()
     even = steps[0] == 1 or (steps[0] > 1 and len(values) > _BY_CHANCE)
     return bool(even and (steps == steps[0]).all())
-
-
-def _identifier(
-    columns: list[ColumnProfile], counters: set[str], frame: pl.DataFrame
-) -> tuple[str, str] | None:
-    """The column that says who a row is about: by a person's name for it, by a number's, by
-    uniqueness alone. Of ``counters`` the name must say so: they say where a row stands. Two persons
-    may have one name, so that names of people are none.
-    """
-
-    def named(column: ColumnProfile) -> bool:
-        return is_of_persons(frame[column.name]) or are_names(frame[column.name])
-
-    possible = [
-        c
-        for c in columns
-        if c.role == "quasi"
-        and not c.missing
-        and c.type not in ("date", "set")
-        and c.distinct > _SEVERAL_PER_ROW * c.rows
-        and not (c.type == "categorical" and named(c))
-    ]
-    of_persons = [
-        c for c in possible if words(c.name) <= PERSON | NUMBER and words(c.name) & PERSON
-    ]
-    if of_persons:
-        best = max(of_persons, key=lambda c: (bool(words(c.name) & (PERSON - {"id"})), c.distinct))
-        return best.name, "its name says that it names persons" + (
-            ""
-            if best.distinct == best.rows
-            else f"; {best.rows - best.distinct} rows repeat a person, and a release holds one row per"
-            " person"
-        )
-    if numbered := [c for c in possible if words(c.name) & NUMBER and c.near_unique]:
-        return numbered[0].name, "it is a number for nearly every row"
-    if unique := [
-        c
-        for c in possible
-        if c.near_unique
-        and c.distinct == c.rows
-        and not frame[c.name].dtype.is_float()
-        and not words(c.name) & (QUASI | DIRECT | FREE | OF_A_SURVEY | ANY_SENSITIVE)
-        and c.name not in counters
-    ]:
-        return unique[0].name, "every row has its own value"
-    return None
-
-
-def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> ColumnProfile:
-    """A panel's wave, in which no person is twice, is of no row but of a release."""
-    of_waves = (
-        column.role == "quasi"
-        and words(column.name) & WAVE
-        and not column.missing
-        and 2 <= column.distinct <= _MOST_WAVES
-    )
-    if (
-        not of_waves
-        or frame[identifier].n_unique() == frame.height
-        or frame.select(identifier, column.name).is_duplicated().any()
-    ):
-        return column
-    return replace(
-        column,
-        role="wave",
-        reason="which wave a row is of: persons recur, and each wave is a release of its own",
-    )
 
 
 def _weighing(columns: list[ColumnProfile], frame: pl.DataFrame) -> list[ColumnProfile]:
