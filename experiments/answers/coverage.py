@@ -79,6 +79,7 @@ def methods(quasi: list[str], sensitive: str, name: str) -> dict[str, object]:
             l=2, columns=apart, grouping="random", bucket_size=20
         ),
         "mutual-cover 1/6": px.MutualCover(delta="1/6"),
+        "mutual-cover 1/30": px.MutualCover(delta="1/30"),
         "global-guarantee l=2": px.GlobalGuarantee(l=2),
         "safe-sampling": px.SafeSampling(
             epsilon=2, delta="1e-3", scheme=scheme(name), allow_empty=True

@@ -226,13 +226,13 @@ def test_a_mean_is_worked_out_of_what_it_needs(anatomy, monkeypatch) -> None:
     condition; and what all groups ask of an attribute is asked once.
     """
     means, leaves = [], []
-    mean_of, of_leaf = Model._mean_of, Model._of_leaf
+    mean_of, of_leaf = Model._mean_of, Model.of_leaf
     monkeypatch.setattr(
         Model, "_mean_of", lambda self, *asked: means.append(asked[1:]) or mean_of(self, *asked)
     )
     monkeypatch.setattr(
         Model,
-        "_of_leaf",
+        "of_leaf",
         lambda self, *asked: leaves.append(asked[1].attribute) or of_leaf(self, *asked),
     )
     anatomy.estimate("avg(age) where job = 'clerk' group by sex")

@@ -2,7 +2,7 @@
 """From the folder of a release and a query to the answer, whatever the form."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
@@ -14,6 +14,7 @@ from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, Query, both, comparisons
+from phalanx.estimators.crossing import crossed
 from phalanx.estimators.entries import Ends, Facet
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model, can_be_estimated
@@ -21,10 +22,12 @@ from phalanx.estimators.notes import (
     MANY_BESIDE,
     beside_missing,
     hides_missing,
+    hides_why,
     is_text_between,
     said_of,
     said_of_tests,
     says_nothing,
+    unbounded,
 )
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.reading import check_room, view_of, view_to_ask
@@ -33,7 +36,7 @@ from phalanx.estimators.sharing import Shared
 from phalanx.estimators.view import View
 from phalanx.estimators.weighted import WeighedBounds
 from phalanx.estimators.weighted import figures as weighed
-from phalanx.exact import of_numpy
+from phalanx.exact import exact, of_numpy
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.release.folder import Release
 
@@ -41,7 +44,7 @@ ERROR: Final[Mapping[str, float]] = {
     "anatomy": 0.45,
     "m-invariance": 0.5,
     "mondrian": 0.4,
-    "mutual-cover": 0.09,
+    "mutual-cover": 0.05,
     "slicing": 0.45,
 }
 """The model's error as a share of the distance between hard bounds, by method: what
@@ -55,6 +58,12 @@ OF_MISSING: Final = 0.8
 """The same at least where it is asked whether a value is missing: boxes that hold the missing value
 beside others do not say how often.
 """
+OF_HEAPS: Final = 0.7
+"""The same at least where it is asked apart about a value at which most boxes begin, as no income is:
+boxes that hold it do not say how often.
+"""
+OF_COUNTERFEITS: Final = 0.8
+"""The same at least where nothing but counterfeits makes a count uncertain: of few there is no mean."""
 
 GROUPS: Final = "groups"
 """What is told of."""
@@ -123,7 +132,7 @@ def answer(
             f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*),"
             " or for another attribute."
         )
-    asking = _Asking(view, others, method, weights is not None, Shared())
+    asking = _Asking(view, others, method, weights is not None, Shared(), _mixed(release))
     groups, figures = list(_groups(view, asked)), list[Figures]()
     for values, where in groups:
         progress(GROUPS, len(figures), len(groups))
@@ -131,6 +140,7 @@ def answer(
     progress(GROUPS, len(figures), len(groups))
     if any(each.low is None or each.low != each.high for each in figures):
         notes += said_of_tests(view, asked.where)
+    notes += unbounded(asked, figures, notes)
     return Estimate(
         query=text,
         by=asked.by,
@@ -139,6 +149,15 @@ def answer(
         notes=notes,
         weight=weights.name if weights else None,
     )
+
+
+def _mixed(release: Release) -> float:
+    """How far rows of mutual cover are mixed with others', by delta: what depends on each other does so
+    less in its tables, and how much less is the more uncertain, the less of it is left.
+    """
+    if release.manifest.method.get("name") != "mutual-cover":
+        return 0.0
+    return float(1 / (2 * exact(release.manifest.method["delta"], "delta")))
 
 
 def _check_answer(release: Release, view: View, asked: Query) -> None:
@@ -248,6 +267,10 @@ class _Asking:
     method: str
     weighted: bool
     shared: Shared
+    mixed: float
+    """How many times as far as a count is from what chance would have made of it, the truth may be from
+    the count.
+    """
 
     def regions(self, name: str, where: Condition) -> Regions:
         """The regions of an attribute for a condition; the same ones wherever its constants are
@@ -279,9 +302,11 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
     if isinstance(bounds, WeighedBounds):
         return weighed(model, bounds, asked, values)
     hard: tuple[float, float] | None = None
-    variance = 0.0
+    variance, crossing = 0.0, None
     if asked.aggregate == "count":
         hard, rows, variance = _counted(model, asked.where)
+        crossing = crossed(model, asked.where) if hard[0] < hard[1] else None
+        rows, variance = (rows, variance) if crossing is None else (crossing[0], crossing[1] ** 2)
         point: float | None = rows / view.share
     elif asked.of is not None:
         if asked.aggregate == "mean":  # its variance is that around it, which is not known yet
@@ -299,7 +324,12 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         )
     if point is not None and not can_be_estimated(view, asked.of, point, hard):
         point = None
-    if any(says_nothing(view, name) for name in names) and (hard is None or hard[0] < hard[1]):
+    silent_about = any(says_nothing(view, name) for name in names) or any(
+        hides_why(view, test.attribute)
+        for test in comparisons(asked.where)
+        if test.kind == "missing"
+    )
+    if silent_about and (hard is None or hard[0] < hard[1]):
         point = None
     if point is not None and hard is not None and view.form != "recoded":
         point = min(max(point, hard[0]), hard[1])
@@ -311,14 +341,16 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and not any(hides_missing(view, name) for name in names)
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        texts = any(is_text_between(view, name) for name in names)
-        hidden = any(test.kind == "missing" for test in comparisons(asked.where)) or any(
-            beside_missing(view, name) > MANY_BESIDE for name in names
-        )
-        error = max(ERROR[method], OF_TEXTS if texts else 0, OF_MISSING if hidden else 0)
+        error = max(0 if crossing else ERROR[method], _least_error(model, asked, names))
         interval = _interval(bounds, model, asked, point, variance, hard, error)
+        if interval is not None and asking.mixed and asked.aggregate == "count":
+            off = asking.mixed * abs(rows - model.alone(asked.where))
+            half = math.hypot(interval[1] - point, off)
+            interval = point - half, point + half
     of_table = _of_table(view, asked, hard)
     if interval is not None:
+        if asked.aggregate == "count":  # of no other number of rows is there any
+            interval = math.floor(interval[0]), math.ceil(interval[1])
         interval = _within((interval[0], interval[1] + (view.unpublished or 0)), of_table)
     whole = asked.aggregate == "count"
     low_high = tuple(None if x is None else int(x) if whole else x for x in of_table)
@@ -330,6 +362,23 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         estimate=point,
         interval=interval,
         values=values,
+    )
+
+
+def _least_error(model: Model, asked: Query, names: Iterable[str]) -> float:
+    """The least error of the model where little is told of an attribute of a query."""
+    view = model.view
+    hidden = any(test.kind == "missing" for test in comparisons(asked.where)) or any(
+        beside_missing(view, name) > MANY_BESIDE for name in names
+    )
+    texts = any(is_text_between(view, name) for name in names)
+    heaps = model.at_heap(asked.where)
+    fakes = {*names} == {view.sensitive} and any(p.view.counterfeits.any() for p in model.each())
+    return max(
+        OF_TEXTS if texts else 0,
+        OF_MISSING if hidden else 0,
+        OF_HEAPS if heaps else 0,
+        OF_COUNTERFEITS if fakes else 0,
     )
 
 

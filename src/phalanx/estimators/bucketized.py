@@ -38,5 +38,6 @@ def view(release: Release) -> View:
         rows.astype(np.int64),
         np.zeros(len(ids), dtype=np.int64),
         facets,
-        model="values of a bucket meet by chance",
+        model="values of a bucket meet by chance, or as all buckets together tell",
+        dealt=True,
     )

@@ -19,18 +19,22 @@ from typing import Final, Literal
 
 import numpy as np
 
-from phalanx.arrays import Bools, Floats
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
+from phalanx.estimators.attributing import Held, Shares, diagonal, learned
 from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, parted, put_together, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
 from phalanx.estimators.entries import Facet
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
-from phalanx.estimators.spreading import Boxes, maximized, mean_inside, with_ends
+from phalanx.estimators.spreading import Boxes, heaped, maximized, mean_inside, with_ends
 from phalanx.estimators.view import Box, View
 
 Spread = Literal["uniform", "em"]
 
+_MOST_KINDS: Final = 250
+"""More values are not told apart where it is learned how many rows of each are something."""
+_HARDLY: Final = 1e-9
 _LEAF: Final = 100
 """To look at a test takes as long as at so many entries."""
 
@@ -54,7 +58,7 @@ class Model:
         ``whole``: that of all parts, where this one is of a part.
         """
         self.view, self.bounds, self.spread, self.ends = view, bounds, spread, ends
-        self._shared = Shared() if shared is None else shared
+        self.shared = Shared() if shared is None else shared
         self._beside, self._whole = list(beside), whole
 
     def each(self) -> "Iterator[Model]":
@@ -162,13 +166,32 @@ class Model:
                 conditions.append(type(where)(tuple(here)))
         return [*conditions, *rest], carrying
 
+    def apart(self, where: All | Either) -> "list[tuple[int, Condition]] | None":
+        """A condition by the places of the facets that its parts are about, where each part is about
+        one; None where not.
+        """
+        parts, _ = self._split(where, None)
+        places = [
+            next((i for i, f in enumerate(self.view.believed) if within(part, f)), None)
+            for part in parts
+        ]
+        if None in places or len({*places}) < len(places):
+            return None
+        return [
+            (place, part) for place, part in zip(places, parts, strict=True) if place is not None
+        ]
+
+    def chosen(self, facet: Facet, where: Condition) -> Floats:
+        """The expected share of each entry's rows of which a condition is true, shape (e,)."""
+        return self._entry(facet, where, None, 0, 0.0)
+
     def _mean(
         self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
     ) -> Floats:
         """The mean over the rows of each group of what :meth:`_entry` expects, shape (g,)."""
         regions = (*self.bounds.regions_of(where), None if name is None else self._regions(name))
         key = ("mean", facet, where, name, power, shift, regions)
-        return self._shared.of(key, lambda: self._mean_of(facet, where, name, power, shift))
+        return self.shared.of(key, lambda: self._mean_of(facet, where, name, power, shift))
 
     def _regions(self, name: str) -> Regions:
         return self.bounds.regions[name]
@@ -176,12 +199,59 @@ class Model:
     def _mean_of(
         self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
     ) -> Floats:
-        sums = np.bincount(
-            facet.group,
-            weights=facet.count * self._entry(facet, where, name, power, shift),
-            minlength=len(self.view.rows),
+        real, groups = self._real(facet), len(self.view.rows)
+        value = real * self._entry(facet, where, name, power, shift)
+        sums = np.bincount(facet.group, weights=value, minlength=groups)
+        if real is facet.count:
+            return sums / np.maximum(self.view.total(facet), 1)
+        return sums / np.maximum(np.bincount(facet.group, real, groups), _HARDLY)
+
+    def _real(self, facet: Facet) -> "Floats | Ints":
+        """How many rows of each entry are expected to be a person's, shape (e,): counterfeits have
+        values of which persons are missing, as all groups together tell.
+        """
+        place = next(i for i, one in enumerate(self.view.believed) if one is facet)
+        if not facet.fake or (shares := (self._whole or self).fake_at(place)) is None:
+            return facet.count
+        fake = shares.entries(self.held(place), self.view.counterfeits.astype(np.float64))
+        return facet.count - np.clip(fake, 0, facet.count)
+
+    def fake_at(self, place: int) -> Shares | None:
+        """Which share of the rows with each value are counterfeits, by the place of the facet in
+        each part; None where there are none, or values are not told apart.
+        """
+        return self.shared.of(("fake", self.view, place), lambda: (self._fake(place),))[0]
+
+    def _fake(self, place: int) -> Shares | None:
+        kinds = self.kinds(place)
+        if not kinds or not any(part.view.counterfeits.any() for part in self.each()):
+            return None
+        normal = sum(part.held(place).normal(kinds) for part in self.each())
+        hits = (
+            (part.held(place), part.view.counterfeits.astype(np.float64)) for part in self.each()
         )
-        return sums / np.maximum(self.view.total(facet), 1)
+        return learned(hits, *diagonal(np.asarray(normal)), kinds)
+
+    def kinds(self, place: int) -> int:
+        """How many kinds of rows a facet tells apart, by its place in each part: the regions of the
+        sensitive attribute, where it shows values of it as they are; 0 where not, or too many.
+        """
+        name = self.view.sensitive
+        facets = [part.view.believed[place] for part in self.each()]
+        if name not in self.bounds.regions or any(
+            name not in facet.ends or not facet.ends[name].exact for facet in facets
+        ):
+            return 0
+        kinds = self.bounds.regions[name].missing + 1
+        return kinds if kinds <= _MOST_KINDS else 0
+
+    def held(self, place: int) -> Held:
+        """How many rows of each kind the groups of a part hold, by a facet that tells them apart."""
+        facet, name = self.view.believed[place], self.view.sensitive
+        box, last = self.bounds.box(facet, name), self.bounds.regions[name].missing
+        kind = np.where(box.low > box.high, last, box.low)[box.which]
+        rows = self.view.rows.astype(np.float64)
+        return Held(facet.group, kind, facet.count.astype(np.float64), rows)
 
     def _entry(
         self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float
@@ -197,7 +267,7 @@ class Model:
         number[-1] = 0
         key = ("cases", facet, condition, self.bounds.regions_of(condition), name, regions)
         result = np.zeros(len(facet.count))
-        for inside, rest in self._shared.of(key, lambda: list(self._cases(facet, tree, name))):
+        for inside, rest in self.shared.of(key, lambda: list(self._cases(facet, tree, name))):
             mass = self._share(facet, box, regions, name, np.where(inside, number, 0.0))
             result = result + (mass if rest is None else mass * rest)
         return result
@@ -217,14 +287,14 @@ class Model:
 
     def _expected(self, facet: Facet, tree: Leaf | Joined) -> Floats:
         """The expected share of an entry's rows of which a condition is true, shape (e,)."""
-        names = list(_leaves(tree))
+        names = [leaf.attribute for leaf in _leaves(tree)]
         split = next((name for name in names if names.count(name) > 1), None)
         if split is None:
             return self._product(facet, tree)
         regions, box = self.bounds.regions[split], self.bounds.box(facet, split)
         result = np.zeros(len(facet.count))
         for inside, rest in self._cases(facet, tree, split):
-            self._shared.spend(_LEAF * len(names) + len(facet.count))
+            self.shared.spend(_LEAF * len(names) + len(facet.count))
             mass = self._share(facet, box, regions, split, inside.astype(np.float64))
             result = result + (mass if rest is None else mass * rest)
         return result
@@ -233,7 +303,7 @@ class Model:
         if isinstance(tree, Leaf):
             regions = self.bounds.regions[tree.attribute]
             key = ("share", facet, tree.attribute, regions, tree.mask.tobytes())
-            return self._shared.of(key, lambda: self._of_leaf(facet, tree, regions))
+            return self.shared.of(key, lambda: self.of_leaf(facet, tree, regions))
         every = tree.kind is All
         if not tree.parts:
             return np.full(len(facet.count), float(every))
@@ -241,7 +311,7 @@ class Model:
         result = reduce(np.multiply, (share if every else 1 - share for share in shares))
         return result if every else 1 - result
 
-    def _of_leaf(self, facet: Facet, leaf: Leaf, regions: Regions) -> Floats:
+    def of_leaf(self, facet: Facet, leaf: Leaf, regions: Regions) -> Floats:
         """The expected share of an entry's rows of which all tests of one attribute are true."""
         box = self.bounds.box(facet, leaf.attribute)
         return self._share(facet, box, regions, leaf.attribute, leaf.mask.astype(np.float64))
@@ -271,7 +341,7 @@ class Model:
     def weights_at(self, place: int, name: str, regions: Regions) -> Floats:
         """The same by the place of the facet among those of each part that are believed."""
         key = ("weights", place, name, regions)
-        return self._shared.of(key, lambda: self._weighed(place, name, regions))
+        return self.shared.of(key, lambda: self._weighed(place, name, regions))
 
     def _weighed(self, place: int, name: str, regions: Regions) -> Floats:
         boxes, exact = [], True
@@ -290,6 +360,46 @@ class Model:
                     boxes.append(Boxes.of(bounds.box(there, name), there.count))
         return maximized(Boxes.together(boxes), regions.measure, ends=self.ends)
 
+    def alone(self, where: Condition) -> float:
+        """Of how many rows a condition would be true if attributes had nothing to do with each other."""
+        rows = sum(float(part.view.real.sum()) for part in self.each())
+        return rows * self._alone(merged(where, self.bounds.regions))
+
+    def _alone(self, tree: Leaf | Joined) -> float:
+        if isinstance(tree, Leaf):
+            return self._share_of(tree)
+        shares = [self._alone(part) for part in tree.parts]
+        if tree.kind is All:
+            return math.prod(shares)
+        return 1 - math.prod(1 - share for share in shares)
+
+    def _share_of(self, leaf: Leaf) -> float:
+        """Of which share of all rows the tests of one attribute are true."""
+        regions, true, rows = self.bounds.regions[leaf.attribute], 0.0, 0
+        for part in self.each():
+            for facet in part.view.believed:
+                if leaf.attribute in facet.ends:
+                    true += float((facet.count * part.of_leaf(facet, leaf, regions)).sum())
+                    rows += int(facet.count.sum())
+        return true / max(rows, 1)
+
+    def at_heap(self, where: Condition) -> bool:
+        """Whether it is asked apart about a value at which most boxes of an attribute begin, of which
+        they do not tell how often they hold it.
+        """
+        return any(self._is_heap(leaf) for leaf in _leaves(merged(where, self.bounds.regions)))
+
+    def _is_heap(self, leaf: Leaf) -> bool:
+        regions = self.bounds.regions[leaf.attribute]
+        boxes = [
+            Boxes.of(part.bounds.box(facet, leaf.attribute), facet.count)
+            for part in self.each()
+            for facet in part.view.believed
+            if leaf.attribute in facet.ends and not facet.ends[leaf.attribute].exact
+        ]
+        first = heaped(Boxes.together(boxes), regions.measure) if boxes else None
+        return first is not None and bool(leaf.mask[first] != leaf.mask[first + 1])
+
 
 def can_be_estimated(
     view: View, name: str | None, point: float, hard: tuple[float, float] | None
@@ -299,21 +409,16 @@ def can_be_estimated(
     return math.isfinite(point) and not infinite
 
 
-def _leaves(tree: Leaf | Joined) -> Iterator[str]:
+def _leaves(tree: Leaf | Joined) -> Iterator[Leaf]:
     if isinstance(tree, Leaf):
-        yield tree.attribute
+        yield tree
     else:
         for part in tree.parts:
             yield from _leaves(part)
 
 
 def _of_attribute(tree: Leaf | Joined, name: str) -> Iterator[Leaf]:
-    if isinstance(tree, Leaf):
-        if tree.attribute == name:
-            yield tree
-    else:
-        for part in tree.parts:
-            yield from _of_attribute(part, name)
+    return (leaf for leaf in _leaves(tree) if leaf.attribute == name)
 
 
 def _classes(masks: Sequence[Bools], size: int) -> Iterator[tuple[tuple[bool, ...], Bools]]:

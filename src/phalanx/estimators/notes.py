@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said beside the figures of an answer: what they leave out, and why one is not there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from phalanx.estimators.answers import Figures
 from phalanx.estimators.conditions import Condition, Query, comparisons
 from phalanx.estimators.entries import Ends
 from phalanx.estimators.view import View, Weights
@@ -48,6 +49,11 @@ def said_of(
         f"the release says nothing of {name!r}, so that there is no estimate"
         for name in names
         if says_nothing(view, name)
+    )
+    notes.extend(
+        f"where {name!r} is empty it may be missing or suppressed, and is taken for suppressed"
+        for name in names
+        if hides_why(view, name)
     )
     notes.extend(
         f"the first and the last cell of {name!r} hold what is beyond them, too, and their rows are"
@@ -149,22 +155,39 @@ def says_nothing(view: View, name: str) -> bool:
     )
 
 
+def hides_why(view: View, name: str) -> bool:
+    """Whether a value of an attribute that is published as it is may be missing or suppressed, where
+    there is none.
+    """
+    return any(ends.exact and bool(ends.unbounded[0].any()) for ends in _ends(view, name))
+
+
+def unbounded(asked: Query, figures: Sequence[Figures], notes: Sequence[str]) -> tuple[str, ...]:
+    """What is said where a sum or a mean has no interval and nothing else says why."""
+    without = any(each.estimate is not None and each.interval is None for each in figures)
+    if asked.of is None or not without or any(note.startswith("no interval") for note in notes):
+        return ()
+    return (f"no interval: of some rows nothing bounds {asked.of!r}",)
+
+
 def hides_missing(view: View, name: str) -> bool:
     """Whether of most rows it is not told whether they have a value of an attribute."""
     return beside_missing(view, name) > _MOST_BESIDE
 
 
 def beside_missing(view: View, name: str) -> float:
-    """The share of rows in boxes that hold the missing value of an attribute beside others, of which
-    it is not told where they begin.
+    """The share of rows that are believed to be in boxes that hold the missing value of an attribute
+    beside others, of which it is not told where they begin.
     """
     rows = beside = 0
-    for facet in view.facets_with(name):
-        ends = facet.ends[name]
-        hides = ends.missing & ~ends.nothing & (not ends.exact)
-        hides = hides if ends.which is None else hides[ends.which]
-        rows += int(facet.count.sum())
-        beside += int(facet.count[hides].sum())
+    for part in view.parts or (view,):
+        for facet in part.believed:
+            if name in facet.ends:
+                ends = facet.ends[name]
+                hides = ends.missing & ~ends.nothing & (not ends.exact)
+                hides = hides if ends.which is None else hides[ends.which]
+                rows += int(facet.count.sum())
+                beside += int(facet.count[hides].sum())
     return beside / max(rows, 1)
 
 

@@ -35,6 +35,7 @@ def view(release: Release) -> View:
                 ends,
             )
         )
+    dealt = release.manifest.method.get("grouping") in ("random", "membership")
     rows = form.sizes[COUNT].to_numpy().astype(np.int64)
     return View(
         "sliced",
@@ -42,5 +43,7 @@ def view(release: Release) -> View:
         rows,
         np.zeros(len(ids), dtype=np.int64),
         tuple(facets),
-        model="columns of a bucket meet by chance",
+        model="columns of a bucket meet by chance"
+        + (", or as all buckets together tell" if dealt else ""),
+        dealt=dealt,
     )

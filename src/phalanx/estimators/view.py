@@ -61,6 +61,8 @@ class View:
     why_unpublished: str = ""
     share: float = 1.0
     """The share of the table's rows that can be expected to be published."""
+    dealt: bool = False
+    """Whether rows came into groups without regard to their quasi-identifiers."""
     weights: Weights | None = None
     """How many persons of a population rows stand for; None where that is not published."""
     parts: tuple["View", ...] = ()
@@ -155,6 +157,11 @@ class View:
             shown=(),
             weights=self.weights and replace(self.weights, means=self.weights.means[groups]),
         )
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive attribute; empty where there is none."""
+        return next((a.name for a in self.attributes if a.role == "sensitive"), "")
 
     def facets_with(self, name: str) -> "Iterator[Facet]":
         """All facets of all parts that say something of an attribute."""

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers about what depends on each other: an interval holds the truth where values of a bucket do
+not meet by chance, where those who left had the same illness, and where half of all have nothing.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import phalanx as px
+
+ILLS = ["flu", "cold", "gout", "asthma", "rash"]
+
+
+def of_one_sex(seed: int, rows: int = 1000) -> pl.DataFrame:
+    """A fifth of all have a cancer that only their sex can have."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], rows)
+    own = np.where(sex == "m", "prostate cancer", "breast cancer")
+    ill = np.where(rng.random(rows) < 0.2, own, rng.choice(ILLS, rows))
+    return pl.DataFrame({"sex": sex, "age": rng.integers(18, 90, rows), "ill": ill})
+
+
+SCHEMA = px.Schema(quasi=["sex", "age"], sensitive="ill")
+APART = [["sex"], ["age"], ["ill"]]
+DEALT = {
+    "anatomy, l = 2": px.Anatomy(l=2),
+    "anatomy, l = 5": px.Anatomy(l=5),
+    "slicing": px.Slicing(l=3, columns=APART, grouping="random", bucket_size=20),
+}
+
+
+@pytest.mark.parametrize("name", DEALT)
+def test_what_only_one_sex_has_is_seen_in_all_buckets_together(name):
+    """The truth is in nine of ten intervals at least, although no dependence is stronger; and estimates
+    are nearer to it than by chance: then a half of those with a man's cancer are women.
+    """
+    held, off = 0, []
+    for seed in range(12):
+        table = of_one_sex(seed)
+        release = px.publish(table, SCHEMA, DEALT[name], seed=seed)
+        for sex, ill in (("m", "prostate"), ("f", "prostate"), ("f", "breast"), ("m", "gout")):
+            where = f"sex = '{sex}' and ill = '{ill if ill == 'gout' else ill + ' cancer'}'"
+            answer = release.estimate(f"count(*) where {where}")
+            truth = table.filter(pl.sql_expr(where)).height
+            held += answer.interval[0] <= truth <= answer.interval[1]
+            if ill != "gout":
+                off.append(abs(answer.estimate - truth))
+    assert held >= 0.9 * 48
+    assert np.mean(off) < {"anatomy, l = 2": 6, "anatomy, l = 5": 22, "slicing": 38}[name]  # of 50
+
+
+@pytest.mark.parametrize("name", DEALT)
+def test_what_is_true_of_two_columns_adds_up(name):
+    """Those who have a cancer and those who do not are all; either is each less both."""
+    release = px.publish(of_one_sex(1), SCHEMA, DEALT[name], seed=1)
+
+    def count(where: str) -> float:
+        return release.estimate(f"count(*) where {where}").estimate
+
+    men, cancer = "sex = 'm'", "ill = 'prostate cancer'"
+    both = count(f"{men} and {cancer}")
+    assert both + count(f"{men} and not {cancer}") == pytest.approx(count(men))
+    assert count(f"{men} or {cancer}") == pytest.approx(count(men) + count(cancer) - both)
+
+
+def last_of(tables: list[pl.DataFrame], folder: Path, schema: px.Schema, method: object, seed: int):
+    """The release of the last of some tables, which are published one after the other."""
+    series = px.Series(
+        "s",
+        schema,
+        method,
+        to=folder / str(seed),
+        report=False,
+        seed=seed,
+        ledger=f"sqlite:///{folder / str(seed)}.db",
+    )
+    return px.Release.read([series.publish(table) for table in tables][-1].path)
+
+
+def test_counterfeits_have_the_values_of_those_who_left(tmp_path):
+    """Of two illnesses most leave: their counterfeits are not taken for persons."""
+    schema = px.Schema(identifier="who", quasi=["age"], sensitive="ill")
+    held, off, by_chance = [], [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        ill = rng.choice([f"i{n}" for n in range(8)], 600)
+        first = pl.DataFrame({"who": range(600), "age": rng.integers(18, 90, 600), "ill": ill})
+        stays = rng.random(600) > np.where(np.isin(ill, ["i6", "i7"]), 0.7, 0.05)
+        second = first.filter(stays)
+        release = last_of([first, second], tmp_path, schema, px.MInvariance(m=3), seed)
+        for figures in release.estimate("count(*) group by ill").figures:
+            truth = second.filter(ill=figures.values["ill"]).height
+            held.append(figures.interval[0] <= truth <= figures.interval[1])
+            if figures.values["ill"] in ("i6", "i7"):
+                off.append(abs(figures.estimate - truth))
+                by_chance.append(figures.high - truth)
+    assert np.mean(held) >= 0.95
+    assert np.mean(off) < 0.5 * np.mean(by_chance)
+
+
+@pytest.mark.parametrize("zeros", [0.5, 0.9])
+def test_most_have_no_income(zeros):
+    """Boxes begin at zero whoever is in them; how many have it is told with what they leave open."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        income = np.where(rng.random(1000) < zeros, 0.0, rng.lognormal(6, 1.2, 1000).round(1))
+        table = pl.DataFrame({"age": rng.integers(18, 80, 1000), "income": income, "ill": rng.choice(ILLS, 1000)})  # fmt: skip
+        schema = px.Schema(quasi=["age", "income"], sensitive="ill", types={"income": "numeric"})
+        release = px.publish(table, schema, px.Mondrian(k=25), seed=seed)
+        for where in ("income = 0", "income > 0", "income = 0 and ill = 'gout'"):
+            answer = release.estimate(f"count(*) where {where}")
+            truth = table.filter(pl.sql_expr(where)).height
+            assert answer.interval[0] <= truth <= answer.interval[1], (seed, where)
+        assert (
+            abs(release.estimate("count(*) where income = 0").estimate / (1000 * zeros) - 1) < 0.75
+        )
+
+
+def test_no_interval_leaves_out_the_next_whole_number():
+    """One row or none: an end of 0.8 would leave out the one who is asked about."""
+    table = of_one_sex(2, 600)
+    for method in (px.Anatomy(l=2), px.Slicing(l=2, columns=APART), px.Mondrian(k=3)):
+        release = px.publish(table, SCHEMA, method, seed=2)
+        for sex, age, ill in table.head(25).iter_rows():
+            answer = release.estimate(f"count(*) where sex='{sex}' and age={age} and ill='{ill}'")
+            assert all(end == int(end) for end in answer.interval)
+
+
+def test_a_perturbed_release_does_not_hide_whether_values_are_missing():
+    """Any row may have been any; what is shown is what is believed, and its interval is not all."""
+    release = px.publish(of_one_sex(3, 600), SCHEMA, px.MutualCover(delta="1/6"), seed=3)
+    low, high = release.estimate("count(*) where age < 40").interval
+    assert high - low < 200
+
+
+def test_of_what_may_be_suppressed_it_is_not_said_that_none_is_missing(tmp_path):
+    """Where there is no sensitive value, it may be either."""
+    table = of_one_sex(4, 600).with_row_index("who")
+    table = table.with_columns(ill=pl.when(pl.col("who") % 4 > 0).then("ill"))
+    schema = px.Schema(identifier="who", quasi=["sex", "age"], sensitive="ill", missing="value")
+    release = last_of([table], tmp_path, schema, px.GlobalGuarantee(l=2, protect=["gout"]), 1)
+    answer = release.estimate("count(*) where ill is null")
+    assert (answer.estimate, answer.interval) == (None, None)
+    assert any("may be missing or suppressed" in note for note in answer.notes)
+
+
+def test_it_is_said_why_a_mean_has_no_interval():
+    """Nothing bounds the ages of a perturbed release."""
+    release = px.publish(of_one_sex(5, 300), SCHEMA, px.MutualCover(delta="1/6"), seed=5)
+    answer = release.estimate("avg(age)")
+    assert answer.interval is None
+    assert "no interval: of some rows nothing bounds 'age'" in answer.notes
