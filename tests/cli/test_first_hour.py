@@ -55,7 +55,7 @@ def test_an_empty_release_is_refused_before_it_costs_anything(ward) -> None:
         ("", "expected_rows is not declared"),
         (
             "expected_rows = 40",
-            "makes 200 or more cells of about less than one row(s)",
+            "makes 400 or more cells of about less than one row(s)",
         ),
     ):
         ward.plan(method=SAMPLED.format(more=more))
@@ -66,6 +66,23 @@ def test_an_empty_release_is_refused_before_it_costs_anything(ward) -> None:
             ward.call("series", "list", "--ledger", "ward.db").code == 2
             or "ward" not in ward.call("series", "list", "--ledger", "ward.db").out
         )
+
+
+def test_attributes_without_a_range_have_two_values_at_least(ward) -> None:
+    """Where nothing is declared but bands and values as they are, cells are counted all the same: a
+    release that spends all and publishes nothing is refused.
+    """
+    ward.plan(
+        method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 400\n'
+        "scheme = { age = 1 }\n",
+        schema=(
+            'identifier = "who"\nquasi = ["age", "zip"]\nsensitive = "ill"'
+            "\n[schema.hierarchies]\nage = { bands = [5, 20] }"
+        ),
+    )
+    said = ward.call("publish", "plan.toml")
+    assert (said.code, said.out) == (2, "")
+    assert "or more cells of about" in said.err and "allow_empty = true" in said.err
 
 
 def test_an_empty_release_is_called_empty(ward) -> None:

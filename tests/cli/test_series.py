@@ -439,7 +439,7 @@ def test_what_a_private_series_has_spent(
         ' ["sex"]\nsensitive = "ill"\n[method]\nname = {}\n[publish]\nto = "out"\n'
     )
     private = (
-        '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 400\naccounting ='
+        '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 600\naccounting ='
         ' "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
     )
     Path("private.toml").write_text(plan.format("private", private))

@@ -109,7 +109,7 @@ def test_outside_is_made_of_released_values_alone(release, tmp_path) -> None:
     text = Page(pages[0].decode()).text
     assert "This page shows released values, and nothing else." in text
     assert (
-        "What adversaries found who were judged by the original table stands on the internal page"
+        "What adversaries find who are judged by the original table is not said to those who receive"
         in text
     )
     assert "How many rows were suppressed is not said here." in text

@@ -129,7 +129,9 @@ def test_who_was_played_is_told_with_the_worst(release: px.Release) -> None:
         and "1 adversary was" in told[1]
     )
     nobody = headlines.found(release, look, play_none("no time"), inside=True)
-    assert nobody[1:] == ["No adversary was played, so that nothing more is known."]
+    assert nobody[1:] == [
+        "No adversary was played for this page, which says no more of it; 'phalanx attack' plays them."
+    ]
     outside = headlines.found(release, look, [Asked([lucky])], inside=False)
     assert "posterior" not in " ".join(outside) and "is not said here" in outside[1]
 

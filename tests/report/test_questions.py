@@ -112,7 +112,7 @@ def test_nobody_is_played_beyond_the_budget(tmp_path, monkeypatch):
     monkeypatch.setattr(attacking, "MOST_ROWS", 79)
     written, read = section(publish(tmp_path, "mondrian"))
 
-    assert read.count("Not asked: no adversary was played, so that nothing is known.") == 3
+    assert read.count("Not asked: no adversary was played for this page.") == 3
     assert "Beyond its budget: the release has 80 rows, and up to 79 are attacked here" in read
     assert "<table" not in written and "holds" not in written
     release = Release.read(tmp_path / "mondrian" / "s-1")
@@ -144,7 +144,7 @@ def test_nobody_is_played_on_a_differentially_private_release(tmp_path):
     written, read = section(text)
 
     assert (
-        read.count("Not asked: no adversary was played") == 3
+        read.count("Not asked: no adversary was played for this page.") == 3
         and "more of the original table than differential privacy allows" in read
     )
     assert "<table" not in written and "no guarantee covers" not in read
@@ -160,7 +160,7 @@ def test_a_page_without_answers_says_that_nothing_is_known(tmp_path):
 
     write_report(path, [release], [], summary={})
     assert (
-        "Not asked: no adversary was played, so that nothing is known of singling out, linkability"
+        "Not asked: no adversary was played for this page, which says nothing of singling out, linkability"
         " or inference." in section(path.read_text())[1]
     )
     write_report(path, [release], [], summary={}, answers=play_none("no time"))

@@ -171,7 +171,7 @@ def test_what_is_likely_to_be_empty_is_refused_before_it_is_paid_for(tmp_path: P
             assert not list((tmp_path / "out").glob("s-*"))
     assert len(told) == 2
     assert any(
-        "makes 5 or more cells of about 60 row(s), and one is published from about" in said
+        "makes 20 or more cells of about 15 row(s), and one is published from about" in said
         for said in told
     )
     assert any("expected_rows is not declared" in said for said in told)
@@ -182,15 +182,15 @@ def test_what_is_likely_to_be_empty_is_refused_before_it_is_paid_for(tmp_path: P
 
 def test_cells_are_counted_by_what_is_declared(tmp_path: Path) -> None:
     """Ranges, and trees, whose leaves are declared; where only the table tells how many values
-    there are, nothing is counted.
+    there are, they are two.
     """
     tree = Tree.of_mapping({"young": ["f", "m"], "old": ["x"]})
     schema = {"hierarchies": {"sex": tree}}
     for scheme, cells in (
-        ({"age": AGE, "sex": 0}, 15),
-        ({"age": AGE, "sex": 1}, 10),
-        ({"age": AGE, "sex": 2}, 5),
-        ({"age": AGE | {"width": 7}}, 45),
+        ({"age": AGE, "sex": 0}, 30),
+        ({"age": AGE, "sex": 1}, 20),
+        ({"age": AGE, "sex": 2}, 10),
+        ({"age": AGE | {"width": 7}}, 90),
     ):
         with pytest.raises(PlanError, match=f"makes {cells} or more cells"):
             series_in(tmp_path, schema=schema, scheme=scheme, expected_rows=100).publish(table(10))

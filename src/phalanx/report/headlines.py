@@ -50,7 +50,9 @@ def found(release: Release, look: Look, answers: Sequence[Question], *, inside: 
 
     played: list[Any] = [attack for answer in answers for attack in answer.played]
     if not played:
-        sentences.append("No adversary was played, so that nothing more is known.")
+        sentences.append(
+            "No adversary was played for this page, which says no more of it; 'phalanx attack' plays them."
+        )
         return sentences
     certain = max(played, key=_certain)
     sentences.append(

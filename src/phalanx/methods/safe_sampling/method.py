@@ -43,6 +43,8 @@ Choice = Literal["levels", "partition"]
 _SPENT: Final = "spent"
 """The table of the memory that says what each release cost, and marks its sample."""
 _SAMPLE: Final = "safe sampling: sample"
+_AT_LEAST: Final = 2
+"""So many values an attribute has at least that is worth publishing, where none are declared."""
 _DIGITS: Final = Context(prec=7, rounding=ROUND_CEILING)
 """A delta that was computed is promised to so many digits, rounded up."""
 
@@ -565,7 +567,7 @@ class SafeSampling:
             (axis, axis.top if (level := axes.levels[axis.name]) is None else level)
             for axis in axes.axes
         ]
-        cells = math.prod(axis.declared_cells(level) or 1 for axis, level in levels)
+        cells = math.prod(axis.declared_cells(level) or _AT_LEAST for axis, level in levels)
         if self.expected_rows < cells * self._crowd:
             raise PlanError(
                 f"[method.scheme] makes {cells:,} or more cells of about"
