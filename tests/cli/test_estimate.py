@@ -20,6 +20,21 @@ def test_estimate(ward) -> None:
     assert [f["low"] for f in found["figures"]] == [10, 10, 10, 10]
 
 
+def test_other_releases_beside_it(ward) -> None:
+    """Where values lie is learned from all that are named; the figures are of the first one."""
+    ward.plan(method='name = "mondrian"\nk = 4')
+    for ages in (range(20, 40), range(25, 45)):
+        rows = (f"{w},{ages[w % 20]},1000{w % 3},{'abcd'[w % 4]}\n" for w in range(40))
+        ward.table("who,age,zip,ill\n" + "".join(rows))
+        assert ward.publish().code == 0
+    query = ["count(*) where age = 27", "--json"]
+    alone = json.loads(ward.call("estimate", "out/ward-1", *query).out)["figures"][0]
+    beside = ward.call("estimate", "out/ward-1", *query, "--beside", "out/ward-2")
+    beside = json.loads(beside.out)["figures"][0]
+    assert (alone["low"], alone["high"]) == (beside["low"], beside["high"])
+    assert alone["estimate"] != beside["estimate"]
+
+
 def test_a_release_with_weights_answers_by_them(ward) -> None:
     """What all weigh, and with --unweighted how many rows there are; the note says by which column,
     and no interval is shown.

@@ -471,6 +471,13 @@ def test_a_series_answers_from_all_its_releases(tmp_path) -> None:
     assert any(e.estimate != other.estimate for e, other in zip(found, alone, strict=True))
     with pytest.raises(px.PhalanxError, match="has 3 numbers"):
         series.estimate("count(*)", suppressed=[0, 0, 0])
+    beside = releases[0].estimate("count(*) where age < 40 and sex = 'f'", beside=releases)
+    assert beside.estimate == found[0].estimate
+    other = px.publish(tables[0], schema(), px.Mondrian(k=6), seed=1)
+    with pytest.raises(px.PhalanxError, match="give releases of one series"):
+        releases[0].estimate("count(*)", beside=[other])
+    with pytest.raises(px.PhalanxError, match="is a list of releases"):
+        releases[0].estimate("count(*)", beside="x")
 
 
 @pytest.mark.parametrize(

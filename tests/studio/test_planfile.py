@@ -27,6 +27,20 @@ def test_a_role_moves_and_comments_stay(tmp_path: Path) -> None:
     assert "m = 3  # enough" in text
 
 
+def test_what_was_counted_of_another_column_goes(tmp_path: Path) -> None:
+    """A proposal says beside its figure what the sensitive attribute allows; of another one that is
+    not so.
+    """
+    place = studio_on(tmp_path).place
+    text = place.plan_text().replace("m = 3  # enough", 'm = 3  # the most frequent value of "x" has 9 of 20 rows')  # fmt: skip
+    place.plan_path.write_text(text, encoding="utf-8")
+    planfile.change(place, place.stamp(), lambda d: planfile.set_role(d, "note", "quasi"))
+    assert "the most frequent value" in place.plan_text()
+    planfile.change(place, place.stamp(), lambda d: planfile.set_role(d, "sex", "sensitive"))
+    assert "m = 3\n" in place.plan_text()
+    assert "# A comment that stays." in place.plan_text()
+
+
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -26,6 +26,14 @@ def estimate(
             "--unweighted", help="Count each row once, also where the release has survey weights."
         ),
     ] = False,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The folder of another release of the series, from which it is learned how values"
+            " lie; once for each.",
+            show_default=False,
+        ),
+    ] = None,
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
@@ -37,10 +45,14 @@ def estimate(
     """
     from phalanx.series.released import Release
 
-    read = Release.read(release)
+    read, others = Release.read(release), [Release.read(folder) for folder in beside or ()]
     with watching("groups", quiet=quiet or json) as progress:
         answer = read.estimate(
-            query, suppressed=suppressed, weighted=not unweighted, progress=progress
+            query,
+            suppressed=suppressed,
+            weighted=not unweighted,
+            beside=others,
+            progress=progress,
         )
     if json:
         show_json(answer.to_json())

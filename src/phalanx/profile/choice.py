@@ -14,6 +14,10 @@ _CONTINUOUS = 50
 """A number of more different values is measured, and not counted off."""
 
 
+BY_COUNTS: Final = ("# the most frequent value of ", "# no wave allows more than ")
+"""So begins what is told beside a figure of how often values occur."""
+
+
 _ROOM = 0.9
 """So near a bound a value leaves hardly any choice of groups."""
 
@@ -192,8 +196,8 @@ def _changed(p: ColumnProfile) -> list[str]:
 
 def _share(p: ColumnProfile) -> str:
     if p.of_waves is not None:
-        return f"# no wave allows more than {p.of_waves}, by its most frequent value"
+        return f"{BY_COUNTS[1]}{p.of_waves}, by its most frequent value"
     return (
-        f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.applicable} rows,"
+        f"{BY_COUNTS[0]}{quoted(p.name)} has {p.most_frequent} of {p.applicable} rows,"
         f" which allows {p.largest_m} at most"
     )

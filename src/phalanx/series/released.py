@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from phalanx.adversaries.base import an_adversary, attacked_by
 from phalanx.data.sources.frames import check_index, like
 from phalanx.errors import PhalanxError, ReleaseError, path_of, place_of
+from phalanx.exact import is_list
 from phalanx.guarantees.base import Verdict
 from phalanx.progress import Progress, silent
 from phalanx.release import folder
@@ -222,6 +223,7 @@ class Release(folder.Release):
         *,
         suppressed: int | None = None,
         weighted: bool = True,
+        beside: "Sequence[Release]" = (),
         progress: Progress = silent,
     ) -> "Estimate":
         """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
@@ -242,6 +244,9 @@ class Release(folder.Release):
         weighted : bool, default True
             Where the release carries survey weights, a row counts as many times as its weight says;
             False: each counts once, as in the sample.
+        beside : sequence of Release, optional
+            Other releases of the series: how values lie within boxes is learned from theirs, too, as
+            they cut the values at different places. Bounds are of this release's table alone.
         progress : Progress, optional
             Called with ``parts`` as they are read and ``groups`` as they are answered, how many
             were, and of how many.
@@ -254,13 +259,29 @@ class Release(folder.Release):
         Raises
         ------
         ReleaseError
-            Where the query is none that a release can answer, with the reason.
+            Where the query is none that a release can answer, with the reason; where a release
+            beside it is none of its series.
         ExtraError
             Without the extra that reads SQL.
         """
         from phalanx.estimators import estimate
 
-        return estimate(self, query, suppressed=suppressed, weighted=weighted, progress=progress)
+        if not is_list(beside, lambda other: isinstance(other, Release)):
+            raise ReleaseError("'beside' is a list of releases; read each by Release.read(folder).")
+        names = {other.manifest.series for other in beside} - {self.manifest.series}
+        if names:
+            raise ReleaseError(
+                f"a release beside it is of the series {min(names)!r}, and this one of"
+                f" {self.manifest.series!r}; give releases of one series."
+            )
+        return estimate(
+            self,
+            query,
+            suppressed=suppressed,
+            weighted=weighted,
+            beside=[other for other in beside if other.digest != self.digest],
+            progress=progress,
+        )
 
     def draw(
         self,

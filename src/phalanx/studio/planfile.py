@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import tomlkit
-from tomlkit.items import Table
+from tomlkit.items import Item, Table
 
 from phalanx.data.sources.dialects import Dialect
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
+from phalanx.profile.choice import BY_COUNTS
 from phalanx.studio.place import Place
 
 LISTS: Final = ("quasi", "keep", "drop")
@@ -81,6 +82,7 @@ def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
         _put(schema, key, singles[key])
     if singles["sensitive"] != before.get("sensitive"):
         _put(schema, "not_applicable", None)
+        _forget_counts(document)
     for key in LISTS:
         if lists[key] != before.get(key, []) or key == "quasi":
             _put(schema, key, lists[key])
@@ -93,6 +95,15 @@ def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
             names.remove(gone)
         if not names:
             schema.remove(setting)
+
+
+def _forget_counts(document: tomlkit.TOMLDocument) -> None:
+    """Without what a proposal says beside figures of the method, which was counted of another
+    column.
+    """
+    for value in document.get("method", {}).values():
+        if isinstance(value, Item) and value.trivia.comment.startswith(BY_COUNTS):
+            value.trivia.comment = value.trivia.comment_ws = ""
 
 
 def set_missing(document: tomlkit.TOMLDocument, name: str, counts: bool) -> None:  # noqa: FBT001 - a checkbox
