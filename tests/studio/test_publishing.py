@@ -263,6 +263,32 @@ def test_a_point_that_was_tried_becomes_the_plan(tmp_path: Path) -> None:
         assert answer.status_code == 400
 
 
+def test_points_are_tried_on_rows_that_are_spent(tmp_path: Path) -> None:
+    """With one table alone a tenth of its rows is drawn, and the plan of a point publishes the
+    others; no row is spent by looking at the page, and none twice.
+    """
+    rest = "ward.explore/rest.parquet"
+    write(table := people(400), tmp_path / "people.csv")
+    with opened(tmp_path) as (studio, browser):
+        form = {"stamp": studio.place.stamp(), "source": "people.csv"}
+        assert studio.send(browser, "/data/source", **form).status_code == 303
+        assert studio.send(browser, "/explore/ground", ground="sample").status_code == 303
+        assert "o rows are spent yet" in browser.get("/explore").text
+        assert not (tmp_path / rest).exists()
+        done = studio.finish(studio.send(browser, "/explore", tried="mondrian k=4,9"))
+        assert done["state"] == "done", done
+        assert "which are spent" in done["result"]["why"]
+        assert "o rows are spent yet" not in browser.get("/explore").text
+        chosen = next(p["number"] for p in done["result"]["points"] if p["method"].get("k") == 4)
+        form = {"stamp": studio.place.stamp(), "point": str(chosen)}
+        assert studio.send(browser, f"/work/{done['number']}/adopt", **form).status_code == 303
+        assert tomllib.loads(studio.place.plan_text())["source"] == {"path": rest}
+        spent = pl.read_parquet(tmp_path / "ward.explore" / "spent.parquet").height
+        assert pl.read_parquet(tmp_path / rest).height == table.height - spent < table.height
+        again = studio.finish(studio.send(browser, "/explore", tried="mondrian k=5"))
+        assert "one table is sampled once" in again["error"]
+
+
 def test_a_point_with_dates_becomes_the_plan(tmp_path: Path) -> None:
     """What comes of another process as text is a date in the plan again, and no text else is."""
     scheme = {

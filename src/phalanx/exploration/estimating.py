@@ -17,6 +17,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.errors import PhalanxError
 from phalanx.exploration.grid import Section
 from phalanx.exploration.ground import Ground, check_private, ground
+from phalanx.exploration.keeping import folder_of
 from phalanx.methods.base import Draft, Memory, Method, make
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
@@ -87,15 +88,22 @@ class Estimator:
         plan: Plan,
         *,
         surrogate: Sequence[Any] = (),
+        sample: Any = None,
         on_the_table: bool = False,
         seconds: float = 0.1,
     ) -> "Estimator":
-        """On what ``explore`` would run on; the same PlanError where there is nothing."""
-        folder = plan.path.absolute().parent
+        """On what ``explore`` would run on, where a ``sample`` is spent, too; the same PlanError where
+        there is nothing.
+        """
         on = ground(
-            plan, [], surrogate=surrogate, sample=None, on_the_table=on_the_table, folder=folder
+            plan,
+            [],
+            surrogate=surrogate,
+            sample=sample,
+            on_the_table=on_the_table,
+            folder=folder_of(plan),
         )
-        return cls(plan, on, on_the_table=on_the_table, seconds=seconds)
+        return cls(plan, on, on_the_table=on_the_table or sample is not None, seconds=seconds)
 
     def estimate(self, section: Section) -> Estimate:
         """One point; PlanError where it is differentially private and the ground is the table."""

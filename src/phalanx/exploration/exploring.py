@@ -18,7 +18,7 @@ from phalanx.exact import whole
 from phalanx.exploration.adopting import adopted, check_place
 from phalanx.exploration.grid import Section, label, sections
 from phalanx.exploration.ground import Ground, digest, ground
-from phalanx.exploration.keeping import make_private
+from phalanx.exploration.keeping import folder_of, make_private
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
 from phalanx.exploration.running import answers
 from phalanx.plan import Plan
@@ -301,8 +301,9 @@ def explore(
     asked = [grid] if isinstance(grid, str | Mapping) else grid
     plan_section = {"name": method.name, **(method.model_extra or {})}
     points = sections(plan_section, plan.schema(), asked)
-    beside = plan.path.absolute().parent / f"{plan.name}.explore"
-    where = path_of(beside if folder is None else folder, "the folder for points", PlanError)
+    where = path_of(
+        folder_of(plan) if folder is None else folder, "the folder for points", PlanError
+    )
     given = list(surrogate) if isinstance(surrogate, list | tuple) else [surrogate]
     try:
         on = ground(

@@ -23,7 +23,7 @@ from phalanx.engines.fetched import Lines
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
 from phalanx.exploration.grid import Section
-from phalanx.exploration.keeping import make_private, private_file
+from phalanx.exploration.keeping import SPENT, make_private, private_file
 from phalanx.ledger import Ledger
 from phalanx.methods.base import KNOWN, make
 from phalanx.plan import Plan
@@ -175,7 +175,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
             "a sample of rows would part households; name another table of the same kind by"
             " --surrogate."
         )
-    spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
+    spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", SPENT))
     pieces = _in_pieces(plan, folder.absolute().parent)
     drawn_from = json.dumps({"table": _digest_of([pieces()]), "share": str(share)}).encode()
     make_private(folder)

@@ -8,11 +8,24 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from phalanx.errors import PlanError
+from phalanx.plan import Plan
 
+SPENT: Final = "spent.json"
+"""What says, in the folder, that a sample was drawn, and of what."""
 _OF_OTHERS = 0o022
+
+
+def folder_of(plan: Plan) -> Path:
+    """The folder of a plan, beside it."""
+    return plan.path.absolute().parent / f"{plan.name}.explore"
+
+
+def is_spent(plan: Plan) -> bool:
+    """Whether a sample of its table was drawn."""
+    return (folder_of(plan) / SPENT).exists()
 
 
 def make_private(folder: Path) -> None:

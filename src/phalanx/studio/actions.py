@@ -5,7 +5,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import tomlkit
+
 from phalanx.data.sources.batches import columns_of, read_or_sample
+from phalanx.data.sources.dialects import Dialect
 from phalanx.data.sources.source import csv_dialect
 from phalanx.errors import PlanError
 from phalanx.plan_file import write_new
@@ -174,6 +177,7 @@ def explore(place: Place, form: Form) -> str:
         "plan": str(place.plan_path),
         "tried": tried,
         "surrogate": other,
+        "sample": sliders.SAMPLE if on == "sample" else None,
         "on_the_table": on == "table",
     }
     job = place.jobs.start("explore", f"Points of {plan.name}", arguments)
@@ -187,11 +191,14 @@ def adopt(place: Place, work: int, form: Form) -> str:
         raise PlanError("there is no such point; choose one of the page.")
     method = dict(explore_page.point(place, work, int(number[:6])))
     name = str(method.pop("name"))
-    planfile.change(
-        place,
-        form.get("stamp", ""),
-        lambda plan: planfile.set_method(plan, name, method, list(method)),
-    )
+    rest = explore_page.rest(place, work)
+
+    def adopted(plan: tomlkit.TOMLDocument) -> None:
+        planfile.set_method(plan, name, method, list(method))
+        if rest is not None:
+            planfile.set_source(plan, rest, None, Dialect())
+
+    planfile.change(place, form.get("stamp", ""), adopted)
     return "/promise"
 
 

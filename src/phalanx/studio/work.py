@@ -82,16 +82,29 @@ def _check_next(plan: Plan, number: int) -> None:
 
 
 def explore(
-    step: Step, *, plan: str, tried: Sequence[str], surrogate: Sequence[str], on_the_table: bool
+    step: Step,
+    *,
+    plan: str,
+    tried: Sequence[str],
+    surrogate: Sequence[str],
+    sample: str | None,
+    on_the_table: bool,
 ) -> dict[str, Any]:
     """Points over a grid, each with what it promises, risks and loses; and their picture."""
     exploration = tried_on(
-        plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=step
+        plan,
+        tried,
+        surrogate=surrogate,
+        sample=sample,
+        on_the_table=on_the_table,
+        workers=1,
+        progress=step,
     )
+    source = None if exploration.source is None else str(exploration.source)
     head, rows = exploration.table()
     picture = exploration.picture(link="?points={}#beside") if exploration.adversaries else ""
     fields: dict[str, Any] = exploration.to_json()
-    return fields | {"picture": picture, "head": head, "rows": rows}
+    return fields | {"picture": picture, "head": head, "rows": rows, "source": source}
 
 
 def check_again(step: Step, *, folders: Sequence[str], ledger: str, digest: str) -> dict[str, Any]:

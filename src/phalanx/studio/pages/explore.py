@@ -46,6 +46,14 @@ def point(place: Place, work: int, number: int) -> Mapping[str, Any]:
     raise PlanError("there is no such point that could be published; choose another one.")
 
 
+def rest(place: Place, work: int) -> str | None:
+    """The rows that were not spent on the points, which are published instead, as the plan names
+    them; None where none were spent.
+    """
+    source = (place.jobs.get(work).result or {}).get("source")
+    return None if source is None else shown(place, source)
+
+
 def _with_dates(method: Mapping[str, Any]) -> dict[str, Any]:
     """A method with the dates of its scheme, which came as texts."""
     scheme = {

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from phalanx.errors import PhalanxError, PlanError
 from phalanx.exploration import Asked, Estimator, Offer, offers
+from phalanx.exploration.keeping import is_spent
 from phalanx.studio.pages import windows
 from phalanx.studio.pages.promise import with_method
 from phalanx.studio.pages.reproducing import command, shown
@@ -18,8 +19,12 @@ from phalanx.studio.place import Place, mark
 GROUNDS: Final[Mapping[str, str]] = {
     "released": "a table drawn from the last release, which is out already",
     "other": "another table of the same kind, such as last year’s",
+    "sample": "a tenth of its rows, which are spent: the others are published, by a choice that"
+    " depends on none of them",
     "table": "the table itself: a choice that depends on it, which no promise covers",
 }
+SAMPLE: Final = "1/10"
+"""Such a part of the rows is spent."""
 _WHOLE: Final = tuple(str(n) for n in (*range(2, 21), 25, 30, 40, 50, 75, 100))
 _PARTS: Final = tuple(f"1/{n}" for n in reversed((*range(2, 21), 25, 30, 40, 50)))
 _TIMES: Final = ("1/100", "1/50", "1/20", "1/10", "1/5", "1/2", "1", "2", "5", "10")
@@ -66,7 +71,11 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         fields |= place.estimates.get(asked, estimated, place.patience) or {}
     except PhalanxError as error:
         fields["wrong"] = str(error)
-    options = {"other": ["--surrogate", fields["source"] or "FILE"], "table": ["--on-the-table"]}
+    options = {
+        "other": ["--surrogate", fields["source"] or "FILE"],
+        "sample": ["--sample", SAMPLE],
+        "table": ["--on-the-table"],
+    }
     name = shown(place, str(place.plan_path))
     fields["by"] = command("explore", name, "--try", fields["tried"], *options.get(ground, []))
     return fields
@@ -131,10 +140,17 @@ def _estimator(place: Place) -> tuple[Hashable, Callable[[], Estimator]]:
     plan, (ground, source) = place.plan(), place.ground
     if ground == "other" and source is None:
         raise PlanError("no table is named to try it on; name one above.")
+    if ground == "sample" and not is_spent(plan):
+        raise PlanError("no rows are spent yet: they are drawn when points are tried, below.")
     other = [source] if ground == "other" and source is not None else []
-    read = other or ([plan.source_path()] if ground == "table" else [])
+    read = other or ([plan.source_path()] if ground in ("sample", "table") else [])
     entries = place.entries(plan.name)
     schema = json.dumps(plan.sections.schema_.model_dump(mode="json"))
     digest = entries[-1].digest if entries else ""
     key = (ground, *((each, *mark(each)) for each in read), schema, digest)
-    return key, lambda: Estimator.of(plan, surrogate=other, on_the_table=ground == "table")
+    return key, lambda: Estimator.of(
+        plan,
+        surrogate=other,
+        sample=SAMPLE if ground == "sample" else None,
+        on_the_table=ground == "table",
+    )
