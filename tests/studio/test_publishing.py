@@ -268,9 +268,9 @@ def test_points_are_tried_on_rows_that_are_spent(tmp_path: Path) -> None:
     others; no row is spent by looking at the page, and none twice.
     """
     rest = "ward.explore/rest.parquet"
-    write(table := people(400), tmp_path / "people.csv")
+    write(table := people(400), tmp_path / "many.csv")
     with opened(tmp_path) as (studio, browser):
-        form = {"stamp": studio.place.stamp(), "source": "people.csv"}
+        form = {"stamp": studio.place.stamp(), "source": "many.csv"}
         assert studio.send(browser, "/data/source", **form).status_code == 303
         assert studio.send(browser, "/explore/ground", ground="sample").status_code == 303
         assert "o rows are spent yet" in browser.get("/explore").text
