@@ -43,6 +43,18 @@ def ann(url: str) -> Iterator[str]:
             server.run(f"DROP {what}")
 
 
+def test_what_is_sent_is_utf_8(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever encoding a user has: else what one steward writes is damaged for all others."""
+    entry = ReleaseEntry(number=1, folder="/tmp/größe-日本", staging="s", digest="d", summary={})  # noqa: S108 - a name
+    for here, there in (("LATIN1", "UTF8"), ("UTF8", "WIN1252")):
+        monkeypatch.setenv("PGCLIENTENCODING", here)
+        with Ledger.open(url) as ledger:
+            ledger.commit(here, entry, promise={"m": 2}, remember={}, groups=None)
+        monkeypatch.setenv("PGCLIENTENCODING", there)
+        with Ledger.open(url) as ledger:
+            assert ledger.releases(here)[0].folder == entry.folder
+
+
 @pytest.mark.parametrize("hidden", ["series", "releases", "segments"])
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_key_is_not_changed_by_who_does_not_see_all(

@@ -349,6 +349,23 @@ def test_ledger_and_mark_from_one_backup(scene: Scene) -> None:
     assert scene.publish().number == 4
 
 
+def test_ledger_and_mark_from_one_backup_and_another_folder(scene: Scene) -> None:
+    """The folders that the ledger names are looked at, too: a plan with a folder of its own, as of
+    another steward, would hand the same number out again.
+    """
+    scene.publish()
+    old = scene.file.read_bytes(), scene.mark.file.read_bytes()
+    scene.publish()
+    scene.file.write_bytes(old[0])
+    scene.mark.file.write_bytes(old[1])
+    there, scene.out = scene.out, scene.folder / "mine"
+    with pytest.raises(ReleaseError, match=r"out/s-2 exists and is not in the ledger"):
+        scene.publish()
+    scene.out = there
+    scene.reconcile(2)
+    assert scene.publish().number == 3
+
+
 STEPS = ["encode", "group", "write", "check", "record"]
 
 

@@ -58,7 +58,7 @@ OF_MISSING: Final = 0.8
 """The same at least where it is asked whether a value is missing: boxes that hold the missing value
 beside others do not say how often.
 """
-OF_HEAPS: Final = 0.7
+OF_HEAPS: Final = 0.9
 """The same at least where it is asked apart about a value at which most boxes begin, as no income is:
 boxes that hold it do not say how often.
 """
@@ -327,7 +327,7 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
     silent_about = any(says_nothing(view, name) for name in names) or any(
         hides_why(view, test.attribute)
         for test in comparisons(asked.where)
-        if test.kind == "missing"
+        if test.kind == "missing" and not (test.negated and test.attribute == asked.of)
     )
     if silent_about and (hard is None or hard[0] < hard[1]):
         point = None

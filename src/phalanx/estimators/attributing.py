@@ -29,8 +29,6 @@ _DEVIATIONS: Final = 1.25
 are off as a normal prior has it.
 """
 _Z: Final = 1.959963984540054
-_AT_ONCE: Final = 20_000
-"""So many groups are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +48,27 @@ class Held:
         """The products of the counts of all pairs of kinds, over the rows of their group, added up;
         shape (k, k).
         """
+        if kinds == 2:
+            each = np.array(
+                [
+                    np.bincount(self.group, self.count * (self.kind == k), len(self.rows))
+                    for k in (0, 1)
+                ]
+            )
+            return np.asarray((each / np.maximum(self.rows, 1)) @ each.T)
         order = np.argsort(self.group, kind="stable")
         group, kind, count = self.group[order], self.kind[order], self.count[order]
-        total = np.zeros((kinds, kinds))
-        for first in range(0, len(self.rows), _AT_ONCE):
-            rows = self.rows[first : first + _AT_ONCE]
-            these = np.s_[slice(*np.searchsorted(group, [first, first + _AT_ONCE]))]
-            place = (group[these] - first) * kinds + kind[these]
-            held = np.bincount(place, count[these], len(rows) * kinds).reshape(-1, kinds)
-            total += held.T @ (held / np.maximum(rows, 1)[:, None])
-        return total
+        weight = count / np.maximum(self.rows[group], 1)
+        total = np.bincount(kind * kinds + kind, weight * count, kinds**2)
+        for apart in range(1, len(group)):
+            same = group[apart:] == group[:-apart]
+            if not same.any():
+                break
+            one, other = kind[:-apart][same], kind[apart:][same]
+            both = weight[:-apart][same] * count[apart:][same]
+            total += np.bincount(one * kinds + other, both, kinds**2)
+            total += np.bincount(other * kinds + one, both, kinds**2)
+        return np.asarray(total.reshape(kinds, kinds))
 
 
 @dataclass(frozen=True, eq=False)

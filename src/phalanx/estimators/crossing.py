@@ -4,13 +4,17 @@ dealt without regard to what the rows hold.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
-from phalanx.arrays import Floats
+from phalanx.arrays import Floats, Ints
 from phalanx.estimators.attributing import Held, diagonal, learned
 from phalanx.estimators.conditions import All, Condition, Either
 from phalanx.estimators.models import Model
+
+_FEW: Final = 12
+"""Of more kinds, two together are looked at, too: those that are asked about, and all others."""
 
 
 def crossed(model: Model, where: Condition) -> tuple[float, float] | None:
@@ -22,29 +26,52 @@ def crossed(model: Model, where: Condition) -> tuple[float, float] | None:
     apart = next(model.each()).apart(where)
     if apart is None or len(apart) != 2:
         return None
-    (kinds_at, chosen), (_, asked) = sorted(apart, key=lambda each: -model.kinds(each[0]))
-    expected, deviation = _crossed(model, kinds_at, chosen, asked)
+    if not all(_is_told(model, condition) for _, condition in apart):
+        return None
+    (place, chosen), (_, asked) = sorted(apart, key=lambda each: -len(_kinds(model, each[0])))
+    kinds = len(_kinds(model, place))
+    ways = [_crossed(model, place, chosen, asked, kinds)]
+    if kinds > _FEW:  # kinds of which half are off together are not off by chance
+        ways.append(_crossed(model, place, chosen, asked, 0))
+    expected = ways[0][0]
+    deviation = max(abs(way[0] - expected) + way[1] for way in ways)
     if isinstance(where, Either):
         one, other = (sum(float(p.rows(c).sum()) for p in model.each()) for _, c in apart)
         expected = one + other - expected
     return expected, deviation
 
 
-def _crossed(model: Model, place: int, chosen: Condition, asked: Condition) -> tuple[float, float]:
-    """The same of rows of which ``chosen`` is true in the facet that tells kinds, and ``asked`` in the
-    other one.
+def _is_told(model: Model, condition: Condition) -> bool:
+    """Whether it is certain of how many rows of each group a condition is true."""
+    bounds = (part.bounds.rows(condition) for part in model.each())
+    return all(bool((low == high).all()) for low, high in bounds)
+
+
+def _kinds(model: Model, place: int) -> Ints:
+    """The kinds of rows that a facet tells apart, where it has no other attribute."""
+    alone = len(next(model.each()).view.believed[place].ends) == 1
+    return model.kinds(place) if alone else np.zeros(0, dtype=np.int64)
+
+
+def _crossed(
+    model: Model, place: int, chosen: Condition, asked: Condition, kinds: int
+) -> tuple[float, float]:
+    """The same of rows of which ``chosen`` is true in the facet that tells so many kinds, or only these
+    two, and ``asked`` in the other one.
     """
-    kinds = model.kinds(place)
 
     def held() -> Iterator[tuple[Held, Floats, Floats]]:
         for part in model.each():
             yield (*_held(part, place, chosen, kinds), part.rows(asked))
 
-    key = ("kinds", model.view, place, chosen if not kinds else None, kinds)
+    key = ("normal", model.view, place, model.bounds.regions_of(chosen), chosen if not kinds else None)  # fmt: skip
     values, vectors = model.shared.of(
         key, lambda: diagonal(np.sum([each.normal(kinds or 2) for each, _, _ in held()], axis=0))
     )
-    shares = learned(((each, hits) for each, _, hits in held()), values, vectors, kinds or 2)
+    of = ("shares", *key, asked, model.bounds.regions_of(asked))
+    shares = model.shared.of(
+        of, lambda: learned(((each, hits) for each, _, hits in held()), values, vectors, kinds or 2)
+    )
     return shares.total((each, hits, some) for each, some, hits in held())
 
 

@@ -223,7 +223,7 @@ class Model:
         return self.shared.of(("fake", self.view, place), lambda: (self._fake(place),))[0]
 
     def _fake(self, place: int) -> Shares | None:
-        kinds = self.kinds(place)
+        kinds = len(self.kinds(place))
         if not kinds or not any(part.view.counterfeits.any() for part in self.each()):
             return None
         normal = sum(part.held(place).normal(kinds) for part in self.each())
@@ -232,26 +232,40 @@ class Model:
         )
         return learned(hits, *diagonal(np.asarray(normal)), kinds)
 
-    def kinds(self, place: int) -> int:
-        """How many kinds of rows a facet tells apart, by its place in each part: the regions of the
-        sensitive attribute, where it shows values of it as they are; 0 where not, or too many.
+    def kinds(self, place: int) -> Ints:
+        """The regions of the sensitive attribute's values, by which a facet, by its place in each
+        part, tells kinds of rows apart, ascending; none where it does not, or too many.
         """
+        if self._whole is not None:
+            return self._whole.kinds(place)
         name = self.view.sensitive
-        facets = [part.view.believed[place] for part in self.each()]
-        if name not in self.bounds.regions or any(
-            name not in facet.ends or not facet.ends[name].exact for facet in facets
-        ):
-            return 0
-        kinds = self.bounds.regions[name].missing + 1
-        return kinds if kinds <= _MOST_KINDS else 0
+        key = ("kinds", self.view, place, self.bounds.regions.get(name))
+        return self.shared.of(key, lambda: self._kinds(place, name))
+
+    def _kinds(self, place: int, name: str) -> Ints:
+        none: Ints = np.zeros(0, dtype=np.int64)
+        kinds = none
+        for part in self.each() if name in self.bounds.regions else ():
+            facet = part.view.believed[place]
+            if name not in facet.ends or not facet.ends[name].exact:
+                return none
+            kinds = np.union1d(kinds, part.values(facet, name))
+            if len(kinds) > _MOST_KINDS:
+                return none
+        return kinds
+
+    def values(self, facet: Facet, name: str) -> Ints:
+        """The region of the value that each place of an attribute's has, shape (b,)."""
+        box = self.bounds.box(facet, name)
+        return np.where(box.low > box.high, self.bounds.regions[name].missing, box.low)
 
     def held(self, place: int) -> Held:
         """How many rows of each kind the groups of a part hold, by a facet that tells them apart."""
         facet, name = self.view.believed[place], self.view.sensitive
-        box, last = self.bounds.box(facet, name), self.bounds.regions[name].missing
-        kind = np.where(box.low > box.high, last, box.low)[box.which]
+        kind = np.searchsorted(self.kinds(place), self.values(facet, name))
+        which = self.bounds.box(facet, name).which
         rows = self.view.rows.astype(np.float64)
-        return Held(facet.group, kind, facet.count.astype(np.float64), rows)
+        return Held(facet.group, kind[which], facet.count.astype(np.float64), rows)
 
     def _entry(
         self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float
@@ -391,14 +405,18 @@ class Model:
 
     def _is_heap(self, leaf: Leaf) -> bool:
         regions = self.bounds.regions[leaf.attribute]
+        key = ("heap", self.view, leaf.attribute, regions)
+        first = self.shared.of(key, lambda: self._heap(leaf.attribute, regions))
+        return first is not None and bool(leaf.mask[first] != leaf.mask[first + 1])
+
+    def _heap(self, name: str, regions: Regions) -> int | None:
         boxes = [
-            Boxes.of(part.bounds.box(facet, leaf.attribute), facet.count)
+            Boxes.of(part.bounds.box(facet, name), facet.count)
             for part in self.each()
             for facet in part.view.believed
-            if leaf.attribute in facet.ends and not facet.ends[leaf.attribute].exact
+            if name in facet.ends and not facet.ends[name].exact
         ]
-        first = heaped(Boxes.together(boxes), regions.measure) if boxes else None
-        return first is not None and bool(leaf.mask[first] != leaf.mask[first + 1])
+        return heaped(Boxes.together(boxes), regions.measure) if boxes else None
 
 
 def can_be_estimated(

@@ -159,7 +159,9 @@ def hides_why(view: View, name: str) -> bool:
     """Whether a value of an attribute that is published as it is may be missing or suppressed, where
     there is none.
     """
-    return any(ends.exact and bool(ends.unbounded[0].any()) for ends in _ends(view, name))
+    return name == view.sensitive and any(
+        ends.exact and bool(ends.unbounded[0].any()) for ends in _ends(view, name)
+    )
 
 
 def unbounded(asked: Query, figures: Sequence[Figures], notes: Sequence[str]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def view(release: Release) -> View:
                 ends,
             )
         )
-    dealt = release.manifest.method.get("grouping") in ("random", "membership")
+    dealt = release.manifest.method.get("grouping") == "random"
     rows = form.sizes[COUNT].to_numpy().astype(np.int64)
     return View(
         "sliced",

@@ -4,7 +4,7 @@ what a row of a box has on average.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -23,8 +23,6 @@ _HEAP: Final = 0.6
 """Where boxes of so many rows begin at a value, it may be that of many."""
 _ONE_OF_MANY: Final = 0.05
 """Where a value is a smaller part of all that there may be, a uniform guess gives it nothing."""
-_SHARES: Final = 199
-"""So many shares of rows are weighed."""
 _LEAST: Final = 1e-12
 """The share with which a region begins at least that has one: beside a value of 1e300 the others
 would have so little that a box's rows over it are no number.
@@ -68,27 +66,6 @@ class Boxes:
         ).astype(np.float64)
 
 
-def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
-    """The distribution over regions under which the boxes are most likely, from a uniform one, by
-    expectation maximization; shape (2K + 2,).
-
-    Each round costs one pass over boxes and one over regions: a box takes the mass between its ends
-    from running sums, and gives its rows by differences. A value at which many boxes begin, as no
-    income does, is one that many rows have: it is looked at as if these had none.
-    """
-    if not ends or (first := heaped(box, measure)) is None:
-        return _maximized(box, measure, missing_share(box), ends=ends)
-    begins, alone = box.low == first, (box.low == first) & (box.high == first)
-    low, high = np.where(begins, first + 1, box.low), np.where(alone, first, box.high)
-    apart = replace(box, low=low, high=high, missing=begins)
-    without = measure.copy()
-    without[first] = 0
-    share = _maximized(apart, without, _heap(box, first), ends=ends)
-    share[first] += share[-1]
-    share[-1] = 0
-    return share
-
-
 def heaped(box: Boxes, measure: Floats) -> int | None:
     """The first region, where it is a value at which boxes of many rows begin, and one of many; None
     where not, or where some are missing.
@@ -102,33 +79,19 @@ def heaped(box: Boxes, measure: Floats) -> int | None:
     return first if of_many and many and bool((box.high > first)[begins].any()) else None
 
 
-def _heap(box: Boxes, first: int) -> float:
-    """Which share of rows has the first value: the mean of all, each as likely beforehand, by which
-    boxes hold it, of those that no cut has put above most that do. Where nearly all hold it, that
-    tells little.
+def maximized(box: Boxes, measure: Floats, *, ends: bool) -> Floats:
+    """The distribution over regions under which the boxes are most likely, from a uniform one, by
+    expectation maximization; shape (2K + 2,).
+
+    Each round costs one pass over boxes and one over regions: a box takes the mass between its ends
+    from running sums, and gives its rows by differences.
     """
-    beside, alone = (
-        (box.low == first) & (box.high > first),
-        (box.low == first) & (box.high == first),
-    )
-    without = (box.low > first) & (box.low <= float(np.median(box.high[beside])))
-    entries = np.maximum(box.tight[beside], 1.0)
-    each = np.maximum(box.rows[beside] / entries, 1.0)
-    share = np.linspace(0, 1, _SHARES + 2)[1:-1]
-    likely = np.log(-np.expm1(np.outer(np.log1p(-share), each))) @ entries
-    likely += float(box.rows[without].sum()) * np.log1p(-share)
-    likely += float(box.rows[alone].sum()) * np.log(share)
-    weights = np.exp(likely - likely.max())
-    return float((weights * share).sum() / weights.sum())
-
-
-def _maximized(box: Boxes, measure: Floats, missing: float, *, ends: bool) -> Floats:
-    """The same where so many have no value to begin with."""
     size = len(measure) - 1
     point = box.low == box.high
     share = np.maximum(measure, 0).copy()
     # a point that is some box's only value has room for it
     share[box.low[point & ~box.missing]] = np.maximum(share[box.low[point & ~box.missing]], 1e-9)
+    missing = missing_share(box)
     share /= max(share.sum(), 1e-300)
     share = np.where(share > 0, np.maximum(share, _LEAST), 0) * (1 - missing)
     share[-1] = missing

@@ -221,7 +221,14 @@ def check_marked(where: str, series: str, mark: Mark, releases: int) -> None:
     """LedgerError where there are releases and no mark, so that nothing outside of the ledger tells
     whether there were more.
     """
-    if releases and series not in mark.read():
+    marked = mark.read()
+    if releases and series not in marked:
+        if marked:
+            raise LedgerError(
+                f"the mark {mark.file} does not know series {series!r}, of which the ledger {where}"
+                f" has {releases} release(s); if another steward began it, say so once by 'phalanx"
+                " series reconcile'."
+            )
         raise LedgerError(
             f"the ledger {where} may be an old one: it knows {releases} release(s) of series"
             f" {series!r}, and there is no mark at {mark.file}. Put it back, or use 'phalanx series"

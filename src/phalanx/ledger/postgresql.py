@@ -254,9 +254,13 @@ _SETTINGS: Final = """
                       WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
            set_config('search_path', quote_ident(current_schema()), false),
            set_config('lock_timeout', $1, false),
-           set_config('idle_in_transaction_session_timeout', $2, false)"""
-"""The schema is pinned, so that a schema that another user makes later and that comes first in the
-search path does not hide the ledger.
+           set_config('idle_in_transaction_session_timeout', $2, false),
+           set_config('client_encoding', 'UTF8', false),
+           (SELECT set_config(name, '0', false) FROM pg_settings
+            WHERE name = 'idle_session_timeout')"""
+"""What is sent is UTF-8, whatever a user's own encoding is, and a publisher who works on a table is
+silent for long (PostgreSQL 14 can end such a session). The schema is pinned, so that a schema that
+another user makes later and that comes first in the search path does not hide the ledger.
 """
 
 _NOT_OPEN: Final = (

@@ -28,6 +28,8 @@ PERSON_NUMBERED: Final = PERSON | _words("""
 """)
 """The same, where a word beside it says that it is a number."""
 NUMBER: Final = _words("id ids nbr nr no num number nummer key uuid guid identifier code")
+COUNTED: Final = _words("num number code")
+"""Of these, what may count something, or be a kind of it."""
 NUMBERED: Final = _words("id ids nbr nr nummer uuid guid identifier")
 """Of these, what says that something has a number of its own."""
 DIRECT: Final = _words("""
@@ -69,8 +71,10 @@ BORN: Final = _words("birth birthday birthdate birthyear dob geburtsdatum geburt
 BESIDE_BIRTH: Final = _words("year month date of at jahr datum")
 ANY_TIME: Final = _words("month monat visit besuch")
 """A wave, too, but not what says by itself that rows are of a panel."""
-A_TIME: Final = ANY_TIME | _words("day days tag tage week woche time zeit hour stunde date datum")
-"""When something was, which is no person's number."""
+A_TIME: Final = ANY_TIME | _words("""
+    day days tag tage week woche time zeit hour stunde date datum rank rang platz position
+""")
+"""When something was, and a place among others, which is no person's number."""
 WAVE: Final = ANY_TIME | _words("""
     year jahr wave welle quarter quartal release round runde semester period survey syear erhebung
     erhebungsjahr berichtsjahr

@@ -14,6 +14,7 @@ from phalanx.profile.dictionary import (
     ANY_TIME,
     BESIDE_BIRTH,
     BORN,
+    COUNTED,
     DIRECT,
     FREE,
     NUMBER,
@@ -35,6 +36,8 @@ _RECURRING: Final = 1.5
 """Persons recur where there are so many rows to each; fewer is what chance does."""
 _PAIRS_BY_CHANCE: Final = 10
 """Where so many pairs of equal values are expected within waves, they are not missing by chance."""
+_TELLING: Final = 0.9
+"""Where more rows have one sex, that two of a kind have it tells nothing."""
 _MISTAKEN: Final = 0.05
 """Of so many persons at most it was once written otherwise what never changes."""
 
@@ -58,11 +61,18 @@ def identifier_of(
         and c.type not in ("date", "set")
         and not (c.type == "categorical" and named(c))
     ]
+    alone = not any(c.near_unique for c in possible)
     of_persons = [
         c
         for c in possible
         if _is_called_so(words(c.name))
-        and (c.distinct > _SEVERAL_PER_ROW * c.rows or c.distinct > _FEW)
+        and (
+            c.distinct > _SEVERAL_PER_ROW * c.rows
+            or (
+                alone and c.distinct > _FEW and _says_person(c) and words(c.name) & NUMBER - COUNTED
+            )
+            or _recurs(c, columns, frame)
+        )
     ]
     best = max(of_persons, key=lambda c: (_says_person(c), c.distinct), default=None)
     if best is not None and (_says_person(best) or best.distinct < best.rows):
@@ -86,26 +96,31 @@ def identifier_of(
     return None
 
 
-def as_wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> ColumnProfile:
-    """A panel's wave, in which no person is twice, is of no row but of a release."""
-    if (
-        column.role != "quasi"
-        or not _may_be_wave(column)
-        or frame[identifier].n_unique() == frame.height
-        or frame.select(identifier, column.name).is_duplicated().any()
-    ):
-        return column
-    return replace(
-        column,
-        role="wave",
-        reason="which wave a row is of: persons recur, and each wave is a release of its own",
-    )
+def with_wave(
+    columns: Sequence[ColumnProfile], frame: pl.DataFrame, identifier: str
+) -> list[ColumnProfile]:
+    """The columns, of which one is a panel's wave, in which no person is twice: it is of no row but of
+    a release. A year before a month, and the first of several.
+    """
+    if frame[identifier].n_unique() == frame.height:
+        return list(columns)
+    possible = [
+        c
+        for c in columns
+        if c.role == "quasi"
+        and _may_be_wave(c)
+        and not frame.select(identifier, c.name).is_duplicated().any()
+    ]
+    best = min(possible, key=lambda c: bool(words(c.name) & ANY_TIME), default=None)
+    why = "which wave a row is of: persons recur, and each wave is a release of its own"
+    return [replace(c, role="wave", reason=why) if c is best else c for c in columns]
 
 
 def _is_called_so(name: set[str]) -> bool:
     """Whether it is called after a person, or after the number of one, and after nothing else."""
     if name & NUMBER:
-        return bool(name & PERSON_NUMBERED) and name <= PERSON_NUMBERED | NUMBER
+        persons = PERSON if name & COUNTED else PERSON_NUMBERED
+        return bool(name & persons) and name <= persons | NUMBER
     return bool(name) and name <= PERSON
 
 
@@ -124,31 +139,55 @@ def _repeats(column: ColumnProfile) -> str:
 
 
 def _may_be_wave(column: ColumnProfile) -> bool:
+    name = words(column.name)
     return bool(
-        words(column.name) & WAVE and not column.missing and 2 <= column.distinct <= _MOST_WAVES
+        name & WAVE
+        and (not name & ANY_TIME or name <= ANY_TIME | NUMBER)
+        and not column.missing
+        and 2 <= column.distinct <= _MOST_WAVES
     )
 
 
 def _recurs(column: ColumnProfile, columns: Sequence[ColumnProfile], frame: pl.DataFrame) -> bool:
-    """Whether its values come again as persons do: with the same sex or birth each time, where these
+    """Whether its values come again as persons do: with the same sex and birth each time, where these
     are told, and in no wave twice, where others would be by chance; of what says that it numbers
     something, the one or the other.
     """
     if column.distinct <= _FEW or column.rows < _RECURRING * column.distinct:
         return False
+    waves = [c for c in columns if c is not column and _once_in_each(column, c, frame)]
+    numbers = bool(words(column.name) & NUMBER)
+    if not waves and not numbers:
+        return False
     stays = [
         c.name
         for c in columns
         if c.distinct > 1
+        and c.most_frequent <= _TELLING * c.rows
         and words(c.name) & (SEX | BORN)
         and words(c.name) <= SEX | BORN | BESIDE_BIRTH
     ]
     of_each = frame.group_by(column.name).agg(pl.col(stays).n_unique())
-    if stays and min(float((of_each[name] > 1).mean() or 0) for name in stays) > _MISTAKEN:  # type: ignore[arg-type]
+    if any(float((of_each[name] > 1).mean() or 0) > _MISTAKEN for name in stays):  # type: ignore[arg-type]
         return False
-    if stays and words(column.name) & NUMBER:
+    if stays and (waves or any(words(name) & BORN for name in stays)):
         return True
-    return any(_once_in_each(column, wave, frame) for wave in columns if wave is not column)
+    return any(not _counts_in_each(column, wave, frame) for wave in waves)
+
+
+def _counts_in_each(column: ColumnProfile, wave: ColumnProfile, frame: pl.DataFrame) -> bool:
+    """Whether it goes from the same number on without a gap in waves of different sizes, as what counts
+    the rows of each does, of persons some would leave; or from row to row in each.
+    """
+    if not frame[column.name].dtype.is_integer():
+        return False
+    name = pl.col(column.name)
+    of = frame.group_by(wave.name).agg(name.min().alias("low"), name.max().alias("high"), pl.len())
+    even = of.select((pl.col("high") - pl.col("low") + 1 == pl.col("len")).all()).item()
+    if not even or of["low"].n_unique() > 1:
+        return False
+    steps = frame[column.name].cast(pl.Int128).diff()
+    return of["len"].n_unique() > 1 or int((steps == 1).sum()) == frame.height - of.height
 
 
 def _once_in_each(column: ColumnProfile, wave: ColumnProfile, frame: pl.DataFrame) -> bool:
@@ -167,4 +206,4 @@ def _once_in_each(column: ColumnProfile, wave: ColumnProfile, frame: pl.DataFram
     )
 
 
-__all__ = ["as_wave", "identifier_of"]
+__all__ = ["identifier_of", "with_wave"]

@@ -95,6 +95,7 @@ def propose_plan(
             f"missing = {_inline((p.name, 'value') for p in gaps)}",
         ]
     vouched = [p for p in by_role["quasi"] if p.near_unique and not p.prefix]
+    vouched += [p for p in by_role["sensitive"] if p.near_unique and p.type == "numeric"]
     of_sets = [p for p in by_role["sensitive"] if p.type == "set"]
     if vouched:
         lines += ["# A declared type vouches for a column in which nearly every row differs."]

@@ -9,7 +9,7 @@ from phalanx.profile.dictionary import (
     ANY_SENSITIVE,
     DIRECT,
     HANDLING,
-    NUMBERED,
+    NUMBER,
     OF_PERSONS,
     PERSON,
     QUASI,
@@ -87,7 +87,11 @@ def is_measured(column: ColumnProfile) -> bool:
     published, however many values it has.
     """
     name = words(column.name)
-    return bool(column.type == "numeric" and name & ANY_SENSITIVE and not name & (SHARE | NUMBERED))
+    return bool(
+        column.type == "numeric"
+        and name & ANY_SENSITIVE
+        and not name & (SHARE | NUMBER | {"card", "karte"})
+    )
 
 
 def tells_apart(column: ColumnProfile) -> bool:

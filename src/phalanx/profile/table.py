@@ -18,7 +18,7 @@ from phalanx.profile.dictionary import CODES, LIVING_TOGETHER, OF_HOUSEHOLDS
 from phalanx.profile.households import cover
 from phalanx.profile.leaving_out import KNOWN, OWN, TOGETHER, WEIGHS, few, why_left_out
 from phalanx.profile.looks import like_dates
-from phalanx.profile.persons import as_wave, identifier_of
+from phalanx.profile.persons import identifier_of, with_wave
 from phalanx.profile.proposal import propose_plan
 from phalanx.profile.sensitive import sensitive_of
 
@@ -77,7 +77,7 @@ def profile(
     roles = [
         replace(c, reason=_COUNTS) if c.reason == OWN and c.name in counters else c for c in roles
     ]
-    roles = _weighing([as_wave(c, frame, identifier[0]) if identifier else c for c in roles], frame)
+    roles = _weighing(with_wave(roles, frame, identifier[0]) if identifier else roles, frame)
     roles = [
         replace(c, reason=KNOWN) if c.role == "quasi" and is_known(c.name) else c for c in roles
     ]

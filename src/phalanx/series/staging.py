@@ -120,16 +120,19 @@ def above(to: Path) -> Path:
 
 def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
     """ReleaseError where a folder is called like a release that the ledger does not know, which may
-    have left.
+    have left: where releases go to now, and where they went to before, as far as that can be looked at.
 
     ``entries`` reads the ledger; it is asked again where there is such a folder, since another
     process may have published it a moment ago.
     """
-    if later(to, series, len(entries())) and (unknown := later(to, series, len(entries()))):
-        raise ReleaseError(
-            f"{unknown[0]} exists and is not in the ledger, which may be older than it; use the one"
-            " that knows it, or enter it by 'phalanx series reconcile'."
-        )
+    known = entries()
+    before = {Path(entry.folder).parent for entry in known} - {to}
+    for place in (to, *(p for p in sorted(before) if os.access(p, os.R_OK | os.X_OK))):
+        if later(place, series, len(known)) and (unknown := later(place, series, len(entries()))):
+            raise ReleaseError(
+                f"{unknown[0]} exists and is not in the ledger, which may be older than it; use the"
+                " one that knows it, or enter it by 'phalanx series reconcile'."
+            )
 
 
 def later(to: Path, series: str, releases: int) -> list[Path]:
