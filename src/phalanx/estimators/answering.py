@@ -58,7 +58,7 @@ OF_MISSING: Final = 0.8
 """The same at least where it is asked whether a value is missing: boxes that hold the missing value
 beside others do not say how often.
 """
-OF_HEAPS: Final = 0.9
+OF_HEAPS: Final = 1.0
 """The same at least where it is asked apart about a value at which most boxes begin, as no income is:
 boxes that hold it do not say how often.
 """

@@ -19,7 +19,7 @@ a coarse attribute ends up at ends of boxes.
 """
 _HALVINGS: Final = 40
 """By so many the share of rows without a value is known well enough."""
-_HEAP: Final = 0.6
+_HEAP: Final = 0.4
 """Where boxes of so many rows begin at a value, it may be that of many."""
 _ONE_OF_MANY: Final = 0.05
 """Where a value is a smaller part of all that there may be, a uniform guess gives it nothing."""
