@@ -210,6 +210,16 @@ def test_a_name_that_is_taken(move: Move) -> None:
     assert everything(move.target) == before
 
 
+def test_an_older_copy_brings_nothing(move: Move) -> None:
+    """A ledger that knows all of a file and more is told so, and nothing changes."""
+    move.source.export_series("visits", move.file, copy=True)
+    publish(move.source, 3)
+    before = everything(move.source)
+    with pytest.raises(LedgerError, match=r"with 3 releases, of which the file has the first 2; .* nothing need be"):  # fmt: skip
+        move.source.import_series(move.file)
+    assert everything(move.source) == before
+
+
 def test_three_ledgers(move: Move, new_url: Callable[[str], str]) -> None:
     """Persons are the same also after a second move."""
     move.export()

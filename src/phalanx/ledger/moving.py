@@ -233,6 +233,12 @@ def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
     began = max(recorded.moves, marked.moves)
     if not here and rows.promise(series) is None:
         return c.moves if c.copy else began + bool(marked.releases)
+    older = list(digests) == recorded.digests[: len(digests)] and len(digests) < len(here)
+    if older and rows.moved(series, here) is None:
+        raise LedgerError(
+            f"the ledger {where} has a series {series!r} already, with {len(here)} releases, of which"
+            f" the file has the first {len(digests)}; nothing was imported, and nothing need be."
+        )
     if recorded.digests != list(digests[: len(here)]):
         which = (
             f"had another series {series!r}, which was moved away"
@@ -248,8 +254,8 @@ def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
         (lacking and len(digests) > len(here)) or (forgotten and len(digests) >= len(here))
     ):
         raise LedgerError(
-            f"the ledger {where} has a series {series!r} already; nothing was imported, so use"
-            " another ledger."
+            f"the ledger {where} has a series {series!r} already; nothing was imported, and nothing"
+            " need be, unless it is to go on in another ledger."
         )
     rows.delete_series(series)
     return c.moves if c.copy else began + 1
