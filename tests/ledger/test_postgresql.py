@@ -43,6 +43,12 @@ def ann(url: str) -> Iterator[str]:
             server.run(f"DROP {what}")
 
 
+def test_a_role_that_is_not_granted(ann: str) -> None:
+    """The right to connect is there, and would not help."""
+    with pytest.raises(LedgerError, match="have that role granted to it"):
+        Ledger.open(f"{ann}%20-crole%3Dphalanx")
+
+
 def test_what_is_sent_is_utf_8(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever encoding a user has: else what one steward writes is damaged for all others."""
     entry = ReleaseEntry(number=1, folder="/tmp/größe-日本", staging="s", digest="d", summary={})  # noqa: S108 - a name

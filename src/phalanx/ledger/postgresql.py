@@ -283,6 +283,9 @@ _CONNECTING: Final = {
     r"no pg_hba.conf entry|Peer authentication failed|Ident authentication failed": (
         "does not let this user in from here; ask its administrator for an entry in pg_hba.conf."
     ),
+    r"permission denied to set role": (
+        "does not let this user act as the role of the url's options; have that role granted to it."
+    ),
     r"permission denied|not permitted to log in": (
         "does not let this user connect; ask its administrator for the right to CONNECT."
     ),
