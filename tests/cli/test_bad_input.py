@@ -87,14 +87,14 @@ WRONG = {
     "half a Parquet file": (not_parquet, "is not a whole Parquet file"),
     "an empty file": (table(b""), "is empty"),
     "no rows": (table(HEAD), "has no rows"),
-    "one row": (table(HEAD + "px,20,10000,a\n"), "no m of 2 or more fits"),
+    "one row": (table(HEAD + "px,20,10000,a\n"), "1 of the 1 new rows (100.0%) share one value"),
     "all rows equal, one person": (
         table(HEAD + "px,20,10000,a\n" * 20),
         "19 row(s) repeat a person",
     ),
     "one sensitive value": (
         table(HEAD + "".join(f"x{i},{i},1,a\n" for i in range(20))),
-        "no m of 2 or more fits",
+        "20 of the 20 new rows (100.0%) share one value",
     ),
     "a person twice": (
         table(HEAD + ROWS + "p1,20,10000,a\n"),
@@ -198,7 +198,12 @@ FIRST = {
     ),
     "k above the number of rows": (plan(method='name = "mondrian"\nk = 1000'), "k"),
 }
+FIRST["one row, and no m"] = (table(HEAD + "px,20,10000,a\n"), "no m of 2 or more fits")
 LATER = {
+    "one row, and the m that was promised": (
+        table(HEAD + "px,20,10000,a\n"),
+        "leave 1 of them out at the source, or begin another series",
+    ),
     "another m": (plan(method=METHOD + "m = 5"), "series 'ward' began with another guarantee"),
     "another method": (
         plan(method='name = "mondrian"\nk = 2'),

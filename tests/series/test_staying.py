@@ -218,7 +218,7 @@ def test_a_part_whose_persons_change_their_signature_is_caught(tmp_path, monkeyp
         published(tmp_path, METHODS[0], given[1:2])
     monkeypatch.setattr(MInvariance, "publish", publish)
     monkeypatch.setattr(Recalled, "memory", forgetful)
-    monkeypatch.setattr("phalanx.series.drafting.refuse_broken", lambda _: None)
+    monkeypatch.setattr("phalanx.series.drafting.refuse_broken", lambda *_, **__: None)
     made = published(tmp_path, METHODS[0], given[1:2])
     monkeypatch.undo()
     checked = verify([tmp_path / "out" / "s-1", made[0].path], ledger=url(tmp_path))
