@@ -4,12 +4,14 @@ not meet by chance, where those who left had the same illness, and where half of
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import phalanx as px
+from phalanx.estimators.answering import _mixed
 
 ILLS = ["flu", "cold", "gout", "asthma", "rash"]
 
@@ -193,3 +195,11 @@ def test_it_is_said_why_a_mean_has_no_interval():
     answer = release.estimate("avg(age)")
     assert answer.interval is None
     assert "no interval: of some rows nothing bounds 'age'" in answer.notes
+
+
+@pytest.mark.parametrize("delta", ["0", None, "x", -1])
+def test_a_strangers_delta_is_refused_in_a_sentence(delta) -> None:
+    """A manifest may say anything of its method."""
+    method = {"name": "mutual-cover", "delta": delta}
+    with pytest.raises(px.PhalanxError, match="delta"):
+        _mixed(SimpleNamespace(manifest=SimpleNamespace(method=method)))

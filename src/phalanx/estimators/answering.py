@@ -157,7 +157,10 @@ def _mixed(release: Release) -> float:
     """
     if release.manifest.method.get("name") != "mutual-cover":
         return 0.0
-    return float(1 / (2 * exact(release.manifest.method["delta"], "delta")))
+    delta = exact(release.manifest.method.get("delta"), "delta")  # type: ignore[arg-type]
+    if delta <= 0:
+        raise ReleaseError(f"delta of the manifest is {delta}; it must be above 0.")
+    return float(1 / (2 * delta))
 
 
 def _check_answer(release: Release, view: View, asked: Query) -> None:
