@@ -176,7 +176,7 @@ def test_a_server_that_goes_away(ledger: Ledger, state: str | None) -> None:
     error = dbapi.Error(
         "IO: server closed the connection", status_code=AdbcStatusCode.IO, sqlstate=state
     )
-    assert "lost its server; nothing was changed, so publish again" in ledger._store.explain(
+    assert "lost its server; nothing was changed, so try again" in ledger._store.explain(
         error, "INSERT"
     )
     assert "whether this was recorded is not known" in ledger._store.explain(error, "COMMIT")

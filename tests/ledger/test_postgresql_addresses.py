@@ -96,6 +96,7 @@ def test_urls_that_are_none(url: str) -> None:
         ),
         ("FATAL:  sorry, too many clients already", "has no connection left"),
         ("FATAL:  the database system is starting up", "is starting or stopping"),
+        ("canceling statement due to statement timeout", "allows a statement too little time"),
         ("server does not support SSL, but SSL was required", "encryption of the connection"),
         ('FATAL:  permission denied for database "db"', "the right to CONNECT"),
         (

@@ -7,7 +7,12 @@ import pytest
 
 from phalanx.ledger.postgresql import _with_defaults
 
-OWN = {"connect_timeout": "15", "keepalives_idle": "60", "application_name": "phalanx"}
+OWN = {
+    "connect_timeout": "15",
+    "keepalives_idle": "60",
+    "tcp_user_timeout": "120000",
+    "application_name": "phalanx",
+}
 VARIABLES = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
 
 
@@ -33,7 +38,7 @@ def added(url: str) -> dict[str, str]:
     ["postgresql://h/d", "postgresql://h/d?sslmode=require", "postgresql:///d?host=/run&port=1"],
 )
 def test_a_plain_url_gets_all(url: str) -> None:
-    """A time limit, signs of life and a name are added, after ``?`` or ``&`` as the url has options
+    """Time limits, signs of life and a name are added, after ``?`` or ``&`` as the url has options
     already or not.
     """
     assert added(url) == OWN
@@ -41,7 +46,7 @@ def test_a_plain_url_gets_all(url: str) -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_what_the_url_says_stays(name: str) -> None:
-    """An option in the url is not said again, and the other two are."""
+    """An option in the url is not said again, and the others are."""
     assert added(f"postgresql://h/d?{name}=7") == {
         other: value for other, value in OWN.items() if other != name
     }
@@ -60,5 +65,5 @@ def test_what_the_environment_says_stays(name: str, monkeypatch: pytest.MonkeyPa
 
 def test_nothing_is_added_where_all_is_decided() -> None:
     """Such a url stays as it is, without a ``?`` or ``&`` at its end."""
-    whole = "postgresql://h/d?connect_timeout=1&keepalives_idle=2&application_name=x"
+    whole = f"postgresql://h/d?{'&'.join(f'{name}=1' for name in OWN)}"
     assert _with_defaults(whole) == whole

@@ -492,6 +492,28 @@ def test_a_publisher_between_commit_and_rename_is_waited_for(tmp_path: Path) -> 
     assert found == [True]
 
 
+def test_a_publisher_that_stands_still_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was stopped between commit and rename: who publishes next is told, nothing is
+    moved, and the release gets its name once that process is gone.
+    """
+    monkeypatch.setattr(staging, "_PATIENCE", 0.1)
+    final = tmp_path / "s-1"
+    with staging.Folder.new(tmp_path, "s") as stopped:
+        stopped.recording = True
+
+        def entries() -> list[ReleaseEntry]:
+            return [entry_of(stopped.path, final)]
+
+        with pytest.raises(
+            ReleaseError, match=r"release 1 of 's' is recorded, and the process .* stands still"
+        ):
+            staging.recover(tmp_path, "s", entries)
+        assert staged(tmp_path) == [stopped.path.name]
+    assert staging.recover(tmp_path, "s", entries) == [final]
+
+
 def lock_others_out(to: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let the staging folders that are there now be of a user whose folders cannot be opened; the
     name of their owner.

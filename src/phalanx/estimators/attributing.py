@@ -49,12 +49,9 @@ class Held:
         shape (k, k).
         """
         if kinds == 2:
-            each = np.array(
-                [
-                    np.bincount(self.group, self.count * (self.kind == k), len(self.rows))
-                    for k in (0, 1)
-                ]
-            )
+            groups = len(self.rows)
+            each = np.bincount(self.kind * groups + self.group, self.count, 2 * groups)
+            each = each.reshape(2, groups)
             return np.asarray((each / np.maximum(self.rows, 1)) @ each.T)
         order = np.argsort(self.group, kind="stable")
         group, kind, count = self.group[order], self.kind[order], self.count[order]
@@ -102,15 +99,17 @@ class Shares:
         of all likely correlations has it; ``parts``: what groups hold, their hits, and which share of
         each entry these rows are.
         """
-        expected = within = 0.0
+        dealt = within = 0.0
         weighing = np.zeros(self.shares.shape[1])
         for held, hits, chosen in parts:
-            expected += float((self.entries(held, hits) * chosen).sum())
             some = np.bincount(held.group, held.count * chosen, len(hits))
             share = some / np.maximum(held.rows, 1)
+            dealt += float((share * hits).sum())
             within += float((some * (1 - share)).sum())
             weights = held.count * (chosen - share[held.group])
             weighing += np.bincount(held.kind, weights, len(weighing))
+        # of the hits of a group its share, and what its kinds make of it beyond the others
+        expected = dealt + float(self.share @ weighing)
         off = (self.shares - self.share) @ weighing
         spread = self.variance * max(within, 0.0) + self.variances @ (weighing @ self.vectors) ** 2
         likely = self.weights >= _LIKELY * self.weights.max()

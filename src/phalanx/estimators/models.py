@@ -108,7 +108,8 @@ class Model:
         """The first two of these."""
         having = None if name is None else self._holding(name, where)
         share, sums = self._group(where, having, name, 1, shift)
-        return self.view.real * share, self.view.real * sums
+        rows = self.view.real * share
+        return rows, rows if name is None else self.view.real * sums
 
     def _holding(self, name: str, where: Condition) -> Facet:
         """The facet that holds a number, with most of the condition beside it."""
@@ -127,7 +128,7 @@ class Model:
 
         def base() -> Floats:
             if having is None:
-                return np.ones(len(self.view.rows))
+                return np.ones(1)
             return self._mean(having, All(()), name, power, shift)
 
         for facet in ([having] if having is not None else []) + [

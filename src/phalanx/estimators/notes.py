@@ -187,9 +187,10 @@ def beside_missing(view: View, name: str) -> float:
             if name in facet.ends:
                 ends = facet.ends[name]
                 hides = ends.missing & ~ends.nothing & (not ends.exact)
-                hides = hides if ends.which is None else hides[ends.which]
                 rows += int(facet.count.sum())
-                beside += int(facet.count[hides].sum())
+                if hides.any():
+                    hides = hides if ends.which is None else hides[ends.which]
+                    beside += int(facet.count[hides].sum())
     return beside / max(rows, 1)
 
 

@@ -5,6 +5,7 @@ itself, what the rows of a group hold.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -222,7 +223,7 @@ class View:
         """How many entries the largest of its facets has."""
         return max((len(facet.group) for facet in (*self.facets, *self.shown)), default=0)
 
-    @property
+    @cached_property
     def real(self) -> Ints:
         """The rows of each group that are a person's, shape (g,)."""
         return self.rows - self.counterfeits

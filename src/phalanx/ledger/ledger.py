@@ -146,6 +146,22 @@ class Ledger:
         finally:
             store.close()
 
+    def check_writable(self, series: str) -> None:
+        """See, before a table is worked on, that a release of a series could be recorded.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Raises
+        ------
+        LedgerError
+            Where the ledger, or the mark beside its key, may not be written.
+        """
+        self._rows.mark.check_place()
+        self._store.check_writable(series)
+
     def person_key(self, series: str) -> PersonKey:
         """The key that turns identifiers into person keys; another one for each series, the same
         each time, also after a move to another ledger.

@@ -225,12 +225,13 @@ def _connect(url: str, address: Address) -> dbapi.Connection:
 
 
 def _with_defaults(url: str) -> str:
-    """A host that swallows packets would keep a publisher waiting for minutes, and a firewall would
-    forget one who computes for an hour.
+    """A host that swallows packets would keep a publisher waiting for minutes, before it is
+    connected and after, and a firewall would forget one who computes for an hour.
     """
     own = [
         ("connect_timeout", "PGCONNECT_TIMEOUT", "15"),
         ("keepalives_idle", "", "60"),
+        ("tcp_user_timeout", "", "120000"),
         ("application_name", "PGAPPNAME", "phalanx"),
     ]
     added: list[Any] = [
@@ -297,6 +298,9 @@ _CONNECTING: Final = {
         "cannot be opened because the encryption of the connection was not agreed on; check sslmode"
         " and the certificates."
     ),
+    r"statement timeout": (
+        "allows a statement too little time; have statement_timeout raised for this user."
+    ),
     r"Connection refused|could not translate|No such file|timeout|timed out|unreachable|No route|server closed": (
         "cannot be reached; check host and port of the url, and whether the server is up."
     ),
@@ -305,7 +309,7 @@ _CONNECTING: Final = {
 language gets the general sentence.
 """
 
-_LOST: Final = "lost its server; nothing was changed, so publish again when the server is back."
+_LOST: Final = "lost its server; nothing was changed, so try again when the server is back."
 _UNKNOWN: Final = (
     "lost its server in the moment of recording, so whether this was recorded is not known; "
     "'phalanx series show' says when the server is back, and the next publish goes on from there."

@@ -79,8 +79,7 @@ class Sqlite(Store):
         """The file of a url; LedgerError where it cannot be written, or made. Nothing is made."""
         path = _path(url)
         if path.exists():
-            if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
-                raise LedgerError(f"the ledger {path} {_SENTENCES['readonly database']}")
+            _check_writable(path)
             return path
         try:
             if not stat.S_ISDIR(path.parent.stat().st_mode):
@@ -112,6 +111,11 @@ class Sqlite(Store):
         """The names of the tables that exist."""
         return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
+    def check_writable(self, series: str) -> None:
+        """LedgerError where the file may not be written."""
+        del series  # all are in one file
+        _check_writable(Path(self.where))
+
     def explain(self, error: Error, statement: str) -> str:
         """One sentence for a failure, told apart by SQLite's own words."""
         if statement == "COMMIT" and "disk I/O error" in str(
@@ -124,6 +128,11 @@ class Sqlite(Store):
 def key_file(path: Path) -> Path:
     """Where the key of a file is, or will be."""
     return path.with_name(path.name + ".key")
+
+
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise LedgerError(f"the ledger {path} {_SENTENCES['readonly database']}")
 
 
 def _path(url: str) -> Path:

@@ -48,9 +48,8 @@ class Store:
         raise NotImplementedError
 
     def check_writable(self, series: str) -> None:
-        """LedgerError where this user may not record a release of a series; nothing to ask by
-        default.
-        """
+        """LedgerError where this user may not record a release of a series."""
+        raise NotImplementedError
 
     def damaged(self) -> LedgerError:
         """What to say where the database gives what we cannot have put there."""

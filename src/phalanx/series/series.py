@@ -571,13 +571,13 @@ class Series:
         progress: Progress,
     ) -> Release:
         """``read`` holds the table, and no longer once it is encoded: both take much memory."""
+        ledger.check_writable(self.name)
         ledger.releases(
             self.name, marked=True
         )  # before anything is mended: an old ledger would not know what it must keep
-        put = staging.recover(
-            self._is.to, self.name, lambda: ledger.releases(self.name, marked=True)
+        refuse_behind(
+            staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
         )
-        refuse_behind(put)
         entries = ledger.releases(self.name)
         if wave is not None:
             refuse_twice(wave, _waves(entries))

@@ -33,7 +33,7 @@ _RANDOM: Final = 16
 ADDED: Final = len("..") + _RANDOM + len(_SUFFIX)
 """So many bytes has the name of a staging folder beside that of its series."""
 _PATIENCE: Final = 5.0
-"""So many seconds a reader waits for a publisher between its commit and the rename."""
+"""So many seconds others wait for a publisher between its commit and the rename."""
 _BLIND: Final = 1.0
 """So many for that of another user, of whom no reader sees whether they are at work."""
 _STEP: Final = 0.02
@@ -175,14 +175,12 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
             return []
         known = {entry.staging: entry for entry in entries()}
         folder_of = {name: to / Path(entry.folder).name for name, entry in known.items()}
-        for (
-            path,
-            lock,
+        for path, lock in busy:
             # its publisher is alive; once the ledger knows the folder, all that is left to do is the
             # rename, so wait for it
-        ) in busy:
             if path.name in folder_of:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not _is_let_go(lock, fcntl.LOCK_EX):
+                    raise _held(series, known[path.name].number, path)
                 leftovers.append(path)
         put: list[Path] = []
         for path in leftovers:
@@ -245,22 +243,28 @@ def wait_for_publisher(path: Path) -> None:
     """Let the publisher of a staging folder that the ledger knows finish, which holds a lock until
     the folder has its name; some seconds at most.
     """
+    try:
+        lock = os.open(path, os.O_RDONLY)
+    except OSError:  # it has its name, or is of another user
+        return
+    try:
+        _is_let_go(lock, fcntl.LOCK_SH)
+    finally:
+        os.close(lock)
+
+
+def _is_let_go(lock: int, how: int) -> bool:
+    """Wait for the publisher that holds a lock, some seconds at most; whether we hold it now."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
-            lock = os.open(path, os.O_RDONLY)
-        except OSError:  # it has its name, or is of another user
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
-                return
+                return False
+            time.sleep(_STEP)
         else:
-            return
-        finally:
-            os.close(lock)
-        time.sleep(_STEP)
+            return True
 
 
 def wait_for_name(path: Path) -> None:
@@ -279,6 +283,14 @@ def is_of_another(path: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def _held(series: str, number: int, path: Path) -> ReleaseError:
+    """What is said of a recorded release whose publisher lives and does not finish."""
+    return ReleaseError(
+        f"release {number} of {series!r} is recorded, and the process that publishes it stands still"
+        f" before it names {path.name}; let it go on, or end it, and publish again."
+    )
 
 
 def kept_by_another(series: str, number: int, path: Path) -> ReleaseError:
