@@ -59,6 +59,16 @@ def of_illnesses(rows: int, samples: int, method: object, share: float) -> Itera
             yield truth, release.estimate(f"count(*) WHERE {where}")
 
 
+def of_ages(rows: int, samples: int, method: object, share: float) -> Iterator[Answered]:
+    """The mean age of those who have an illness, and of the men among them."""
+    for sample in range(samples):
+        table = follows(rows, share, np.random.default_rng(1000 * sample + int(100 * share)))
+        release = px.publish(table, SCHEMA, method, seed=sample)
+        for where in (*(f"ill = '{ill}'" for ill in ILLS[:4]), "ill = 'i0' AND sex = 'm'"):
+            truth = table.filter(pl.sql_expr(where))["age"].mean()
+            yield truth, release.estimate(f"mean(age) WHERE {where}")
+
+
 def of_those_who_stay(rows: int, samples: int, m: int, leaving: float) -> Iterator[Answered]:
     """Each illness in the second release, after so many of those with two of them left."""
     for sample in range(samples):
@@ -89,14 +99,13 @@ def of_incomes(rows: int, samples: int, k: int, zeros: float) -> Iterator[Answer
 
 
 def line(name: str, what: str, rows: int, answered: Iterator[Answered]) -> None:
-    """A line of the table."""
+    """A line of the table; of means, where there are no ``rows``, in years."""
     shown = list(answered)
     held = np.mean([a.interval[0] <= truth <= a.interval[1] for truth, a in shown])
     width = np.mean([a.interval[1] - a.interval[0] for _, a in shown])
     off = np.mean([abs(a.estimate - truth) for truth, a in shown])
-    print(
-        f"| {name} | {what} | {len(shown)} | {held:.1%} | {width / rows:.1%} | {off / rows:.2%} |"
-    )
+    wide = f"{width / rows:.1%} | {off / rows:.2%}" if rows else f"{width:.1f} | {off:.2f}"
+    print(f"| {name} | {what} | {len(shown)} | {held:.1%} | {wide} |")
 
 
 def main() -> None:
@@ -119,6 +128,12 @@ def main() -> None:
         for zeros in (0.1, 0.3, 0.5, 0.7, 0.9):
             what = f"{zeros:.0%} have no income"
             line(f"mondrian k={k}", what, rows, of_incomes(rows, samples, k, zeros))
+    print("\n| method | of whom | questions | held | width, years | mean error, years |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    for name, method in METHODS.items():
+        for share in (0.0, 0.3, 1.0):
+            what = f"{share:.0%} have the illness of their age and sex"
+            line(name, what, 0, of_ages(rows, samples, method, share))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ QUERIES = [
     "count(*) where sex is null group by ill",
     "sum(age) where ill in ('1', '2')",
     "avg(zip) where age < 40 group by sex",
+    "avg(age) where ill = '3' and sex = 'f'",
+    "count(*) where age < 40 and (ill = '3' or sex = 'f')",
+    "sum(age) where ill = '1' or zip < 3000",
 ]
 SCHEMA = px.Schema(identifier="who", quasi=["age", "sex", "zip"], sensitive="ill", missing="value")
 SCHEME = {

@@ -14,7 +14,7 @@ from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, Query, both, comparisons
-from phalanx.estimators.crossing import crossed
+from phalanx.estimators.crossing import crossed, left_over, middle_of
 from phalanx.estimators.entries import Ends, Facet
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model, can_be_estimated
@@ -312,10 +312,7 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         rows, variance = (rows, variance) if crossing is None else (crossing[0], crossing[1] ** 2)
         point: float | None = rows / view.share
     elif asked.of is not None:
-        if asked.aggregate == "mean":  # its variance is that around it, which is not known yet
-            rows, total = model.totals(asked.of, asked.where)
-        else:
-            rows, total, variance = _spread(model, asked.where, asked.of, 0.0)
+        rows, total, variance, crossing = _added_up(model, asked, asked.of)
         hard = (
             bounds.means(asked.of, asked.where)
             if asked.aggregate == "mean"
@@ -344,11 +341,13 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         and not any(hides_missing(view, name) for name in names)
         and (asked.aggregate == "count" or not view.unpublished)
     ):
-        error = max(0 if crossing else ERROR[method], _least_error(model, asked, names))
-        interval = _interval(bounds, model, asked, point, variance, hard, error)
-        if interval is not None and asking.mixed and asked.aggregate == "count":
-            off = asking.mixed * abs(rows - model.alone(asked.where))
-            half = math.hypot(interval[1] - point, off)
+        error = 0.0 if crossing else max(ERROR[method], _least_error(model, asked, names))
+        if asked.aggregate == "mean" and asked.of is not None and not crossing:
+            rows, _, variance = _spread(model, asked.where, asked.of, point)  # around it
+        interval = _interval(bounds, asked, point, rows, variance, hard, error)
+        if interval is not None and asked.aggregate == "count" and not crossing:
+            off = _off_by_dependence(asking, model, asked.where, rows)
+            half = interval[1] - point + off
             interval = point - half, point + half
     of_table = _of_table(view, asked, hard)
     if interval is not None:
@@ -368,12 +367,24 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
     )
 
 
+def _off_by_dependence(asking: _Asking, model: Model, where: Condition, rows: float) -> float:
+    """How far a count may be off because attributes depend on each other more than what is published of
+    them.
+    """
+    if asking.method == "slicing":
+        return left_over(model, where)
+    return asking.mixed * abs(rows - model.alone(where)) if asking.mixed else 0.0
+
+
 def _least_error(model: Model, asked: Query, names: Iterable[str]) -> float:
     """The least error of the model where little is told of an attribute of a query."""
     view = model.view
-    hidden = any(test.kind == "missing" for test in comparisons(asked.where)) or any(
-        beside_missing(view, name) > MANY_BESIDE for name in names
-    )
+    beside = {name: beside_missing(view, name) for name in names}
+    hidden = any(share > MANY_BESIDE for share in beside.values()) or any(
+        test.kind == "missing"
+        and (beside[test.attribute] > 0 or not (test.negated and test.attribute == asked.of))
+        for test in comparisons(asked.where)
+    )  # a sum and a mean are of the values that are there
     texts = any(is_text_between(view, name) for name in names)
     heaps = model.at_heap(asked.where)
     fakes = {*names} == {view.sensitive} and any(p.view.counterfeits.any() for p in model.each())
@@ -428,11 +439,31 @@ def _spread(model: Model, where: Condition, name: str, shift: float) -> tuple[fl
     return expected, total, variance
 
 
+def _added_up(
+    model: Model, asked: Query, name: str
+) -> tuple[float, float, float, tuple[float, float] | None]:
+    """The expected rows, the expected sum of a number, the variance of the sum, or for a mean of the sum
+    around it, and what all groups together tell of what it is off from a middle, where they do; where
+    they do not, the variance for a mean is not known yet.
+    """
+    middle = middle_of(model, asked.where, name)
+    crossing = crossed(model, asked.where, name, middle)
+    counted = crossed(model, asked.where)
+    mean = asked.aggregate == "mean"
+    if crossing is None or counted is None or counted[0] <= 0:
+        if mean:
+            return *model.totals(name, asked.where), 0.0, None
+        return *_spread(model, asked.where, name, 0.0), None
+    (off, deviation), (rows, of_rows) = crossing, counted
+    each = off / rows if mean else middle  # so much is a row that is there too many
+    return rows, rows * middle + off, deviation**2 + (each * of_rows) ** 2, crossing
+
+
 def _interval(
     bounds: Bounds,
-    model: Model,
     asked: Query,
     point: float,
+    rows: float,
     variance: float,
     hard: tuple[float, float] | None,
     error: float,
@@ -446,7 +477,6 @@ def _interval(
     if asked.of is not None:
         around = 0.0
         if asked.aggregate == "mean":  # off by what its numbers are off from it, over how many
-            rows, _, variance = _spread(model, asked.where, asked.of, point)
             around, per = point, max(rows, 1.0)
         width = bounds.width(asked.of, asked.where, around)
     if not math.isfinite(width):

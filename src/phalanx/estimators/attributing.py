@@ -123,10 +123,15 @@ def diagonal(normal: Floats) -> tuple[Floats, Floats]:
 
 
 def learned(
-    parts: Iterable[tuple[Held, Floats]], values: Floats, vectors: Floats, kinds: int
+    parts: Iterable[tuple[Held, Floats]],
+    values: Floats,
+    vectors: Floats,
+    kinds: int,
+    squares: float | None = None,
 ) -> Shares:
     """The shares of all kinds; ``parts``: what groups hold, and their hits; ``values`` and
-    ``vectors``: of what all hold (``diagonal``).
+    ``vectors``: of what all hold (``diagonal``). Hits may be numbers added up, of which ``squares`` is
+    the sum of the squares over all rows, and shares are means then.
     """
     groups = 0
     rows = hits = of_hits = 0.0
@@ -139,13 +144,13 @@ def learned(
         of_hits += float((hits_of * per_row).sum())
         groups += int((held.rows > 0).sum())
     mean = hits / max(rows, 1.0)
-    spread = mean * (1 - mean)
+    spread = (hits if squares is None else squares) / max(rows, 1.0) - mean**2
     if spread <= 0:
         none = np.zeros((1, kinds))
         return Shares(np.ones(1), none + mean, np.eye(kinds), none, np.zeros(1))
     left = vectors.T @ (along - mean * by_rows)
-    squares = of_hits - 2 * mean * hits + mean**2 * rows
-    fits = list(_fits(values, left, squares, spread, groups))
+    off = of_hits - 2 * mean * hits + mean**2 * rows
+    fits = list(_fits(values, left, off, spread, groups))
     likely = _TEMPER * np.array([fit.likely for fit in fits])
     weights = np.exp(likely - likely.max())
     return Shares(
