@@ -338,7 +338,8 @@ def test_where_no_bound_is_asked_nothing_holds() -> None:
     alike = pl.DataFrame({"age": ["2*"] * 2, "ill": ["flu", "Flu"]})
     told = verify_table(alike, quasi=["age"], sensitive="ill")  # which is no check that holds
     assert not told.holds and told.to_json()["holds"] is None
-    assert [check["holds"] for check in asked["checks"]] == [True, None, None, None]
+    of_bounds = [c for c in asked["checks"] if c["name"] != "other columns"]
+    assert [check["holds"] for check in of_bounds] == [True, None, None, None]
 
 
 def test_values_that_look_alike_are_told_of_somebodys_table() -> None:
@@ -365,6 +366,7 @@ def test_somebodys_file(tmp_path: Path) -> None:
         "rows",
         "groups",
         "k",
+        "other columns",
     }
 
 
@@ -527,3 +529,34 @@ def test_a_lie_about_registered_persons_is_not_blamed_on_the_original(
     written(path, lambda form: replace(form, registered=listed))
     found = {v.name: v for v in verify(path, **asked).checks}
     assert not found["release 1: recorded in the ledger"].holds
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"k": 1}, {"l": 1, "sensitive": "sick"}, {"t": 1, "sensitive": "sick"}]
+)
+def test_no_table_is_asked_for_nothing(bounds: dict[str, Any]) -> None:
+    """A bound that every table keeps is refused, as it is of a release."""
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "sick": list("abab")})
+    with pytest.raises(PlanError, match="promises nothing"):
+        verify_table(frame, quasi="age", **bounds)
+
+
+def test_columns_without_a_role_are_named() -> None:
+    """Nothing was looked at in them, and a name may stand there; of a table without, nothing is said."""
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "sick": list("abab")})
+    checks = verify_table(frame, quasi="age", sensitive="sick", k=2).checks
+    assert "other columns" not in [check.name for check in checks]
+    named = frame.with_columns(ward=pl.lit("w"), name=pl.Series(["Ann", "Bob", None, "Dee"]))
+    verification = verify_table(named, quasi="age", sensitive="sick", k=2)
+    (other,) = (check for check in verification.checks if check.name == "other columns")
+    assert verification.holds
+    assert "2 column(s) were named neither quasi-identifier nor sensitive" in other.note
+    assert "in 'name' every row has another value" in other.note
+    assert "Ann" not in other.note
+
+
+@pytest.mark.parametrize("wrong", ["yes", 1, None])
+def test_a_seed_is_allowed_or_not(issued: Path, wrong: Any) -> None:
+    """By True or False alone, in a sentence."""
+    with pytest.raises(PlanError, match="give True or False"):
+        verify(issued / "s-1", allow_seeded=wrong)

@@ -38,7 +38,7 @@ def table(n=400, seed=1, first=0):
     )
 
 
-METHODS = [px.Mondrian(k=5), px.Mondrian(k=5, l=2), px.MInvariance(m=2), px.GlobalGuarantee(l=2)]
+METHODS = [px.Mondrian(k=5), px.Mondrian(k=5, l=2), px.MInvariance(m=2)]
 """All that publish intervals."""
 
 
@@ -82,12 +82,13 @@ def test_a_value_that_was_not_there_is_refused_before_anything_is_published(tmp_
         px.Slicing(l=2),
         px.Anatomy(l=2),
         px.MutualCover(delta="1/3"),
+        px.GlobalGuarantee(l=2),
     ],
     ids=lambda method: method.name,
 )
 def test_others_refuse_it(tmp_path, method):
-    """Of differentially private releases the order would tell how often values occur; others have no
-    intervals.
+    """Of differentially private releases the order would tell how often values occur, and of the
+    global guarantee those of suppressed rows; others have no intervals.
     """
     series = Series("towns", SCHEMA, method, to=tmp_path / "out", seed=1)
     with pytest.raises(SchemaError, match=f"which {method.name} does not take"):
@@ -95,11 +96,7 @@ def test_others_refuse_it(tmp_path, method):
 
 
 def test_it_is_refused_where_nothing_counts_it(tmp_path):
-    """Beside a registry, which hides who is in the table, and in parts."""
-    registry = table(600, seed=3).select("who", "age", "town")
-    series = Series("towns", SCHEMA, px.GlobalGuarantee(l=2), to=tmp_path / "out", seed=1)
-    with pytest.raises(SchemaError, match="without a registry"):
-        series.publish(table(), registry=registry)
+    """In parts, of which none is the table."""
     table().write_parquet(tmp_path / "table.parquet")
     series = Series(
         "parts", SCHEMA, px.Mondrian(k=5), to=tmp_path / "out", seed=1, engine="out-of-core",
@@ -107,6 +104,18 @@ def test_it_is_refused_where_nothing_counts_it(tmp_path):
     )  # fmt: skip
     with pytest.raises(SchemaError, match="counted in memory"):
         series.publish(tmp_path / "table.parquet")
+
+
+@pytest.mark.parametrize("suppressing", [{"not_eligible": "suppress"}, {"changed": "suppress"}])
+def test_it_names_no_value_of_a_suppressed_row(tmp_path, suppressing):
+    """All values are published in their order, so that a method that may suppress rows does not take
+    it: a value that stands in no row would be one of theirs.
+    """
+    method = px.MInvariance(m=2, **suppressing)
+    series = Series("towns", SCHEMA, method, to=tmp_path / "out", seed=1)
+    with pytest.raises(SchemaError, match="would name values of suppressed rows"):
+        series.publish(table())
+    assert not list((tmp_path / "out").glob("*"))
 
 
 def test_a_grid_of_least_widths_is_not_laid_over_it():

@@ -72,6 +72,15 @@ def test_learning_needs_rows_that_were_held_out() -> None:
     assert found["learning"].better == "higher" and 0.25 < found["learning"].release < 1
 
 
+def test_the_table_that_was_published_need_not_be_given_again(tmp_path):
+    """What ``publish`` returned knows it; a release that was read does not, and says so."""
+    release = px.publish(TABLE, schema(), px.Mondrian(k=5))
+    assert release.measure(seed=1) == release.measure(TABLE, seed=1)
+    release.save(tmp_path / "r")
+    with pytest.raises(px.errors.ReleaseError, match="does not hold the table"):
+        px.Release.read(tmp_path / "r").measure()
+
+
 def test_learning_is_by_rows_of_the_original() -> None:
     """What holds of all of them holds of seven tenths of those that were held out."""
     table = pl.DataFrame({"x": ["a", "b"] * 100, "ill": ["u", "v"] * 100})

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, ByFrequency, Hierarchy, Prefix, Tree
 from worlds.case import HALF, THIRD, Case, holds, open_
 from worlds.choices import as_they_stand, by_value, dealt
 from worlds.settings import Setting, once
@@ -18,6 +18,7 @@ TOWNS = Tree.of_mapping(
         "south": {"coast": ["rome", "bari"], "inland": ["siena", "terni"]},
     }
 )
+FREQUENT = ("rome", "oslo", "rome", "bari", "oslo", "rome")
 CODES = ("4710", "4711", "4720", "4730", "5100", "5101", "6200", "6300")
 ILLNESSES = Tree.of_mapping({"lung": ["a", "b"], "stomach": ["c"]})
 
@@ -56,6 +57,8 @@ def of_quasi_identifiers(method: str, hiv: Any) -> Iterable[Case]:
         yield holds(
             method, {"m": 2, "min_width": {"q0": 3}}, "aabbc, towns", in_towns("aabbc"), HALF
         )
+        counted = _under(ByFrequency(), FREQUENT[:5], "aabbc")
+        yield holds(method, {"m": 2}, "aabbc, towns by frequency", counted, HALF)
         yield holds(
             method,
             {"m": 2},
@@ -105,6 +108,8 @@ def of_quasi_identifiers(method: str, hiv: Any) -> Iterable[Case]:
             HALF,
             **deal,
         )
+        counted = _under(ByFrequency(), FREQUENT, "aabbcc")
+        yield holds(method, even, "aabbcc, towns by frequency", counted, HALF, **deal)
         yield open_(method, even | {"cuts": "strict"}, towns, in_towns("aabbcc"), HALF)
         ages = [(None,), (2,), (4,), (7,), (11,), (16,)]
         yield holds(

@@ -4,13 +4,13 @@ the oracle asks, and why not the others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from phalanx.data.distances import WORDS
-from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
+from phalanx.data.hierarchies import hierarchy
 from phalanx.data.schema import Schema
 from phalanx.methods.base import registered
 from phalanx.methods.mutual_cover import method as mutual_cover
@@ -25,7 +25,11 @@ value.
 WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
     ("mutual-cover", "distances"): (*WORDS, "matrix"),
     ("mutual-cover", "bounds"): mutual_cover._ADVERSARIES,
-    ("schema", "hierarchies"): tuple(kind.__name__ for kind in (Tree, Prefix, Bands)),
+    ("schema", "hierarchies"): tuple(
+        name
+        for name, kind in vars(hierarchy).items()
+        if isinstance(kind, type) and is_dataclass(kind) and isinstance(kind, hierarchy.Hierarchy)
+    ),
 }
 """Keys that hold a table, of which what stands in it matters."""
 

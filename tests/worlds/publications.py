@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.microdata import Microdata
+from phalanx.data.ordering import written_down
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
@@ -232,6 +233,7 @@ class Publisher:
             keep=["beside"] if kept else [],
             **self.setting.declared,
         )
+        schema = written_down(schema, frame, {})  # as of a first release
         return Microdata.encode(frame, schema, KEY, everybody if self.setting.registry else None)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.consistency.method import is_of_this_package
 from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.guarantees.registry import from_parameters
 from phalanx.release.applicable import not_applicable, rows_by_group
@@ -64,6 +65,8 @@ def _limits(release: Release) -> Iterator[Verdict]:
         note = (
             "stated: the guarantees hold also against an adversary who runs the method on every"
             " table that could have been this one"
+        ) + "; its package says so, and nothing here tells whether they do" * (
+            not is_of_this_package(release.manifest)
         )
         yield _stated("adversary who knows the method", note)
     elif holds_if_known is not None:

@@ -445,6 +445,30 @@ class Settling(Protocol):
 
 
 @runtime_checkable
+class Deciding(Protocol):
+    """A method of which the schema decides what the plan leaves open."""
+
+    def under(self, schema: Schema) -> "Method":
+        """The same method, as it is used with a schema, which its manifest says.
+
+        Parameters
+        ----------
+        schema : Schema
+            The roles of the columns.
+
+        Returns
+        -------
+        Method
+            One whose parameters say what it does.
+        """
+
+
+def under(method: Method, schema: Schema) -> Method:
+    """A method as it is used with a schema; itself where that decides nothing."""
+    return method.under(schema) if isinstance(method, Deciding) else method
+
+
+@runtime_checkable
 class Counting(Protocol):
     """A method whose release follows from counts over all rows, so that the rows may come some at a
     time. What is published is the same as of the table in memory. Its parts, if it has any, follow

@@ -259,6 +259,11 @@ def _checked_manifest(path: Path, each: EachFile = map) -> Manifest:
     where it does not.
     """
     _check_links(path)
+    if path.is_file():
+        raise ReleaseError(
+            f"{path} is a file and not a release folder; another publisher's table is checked by"
+            " verify_table."
+        )
     if not path.is_dir() or not (path / NAME).is_file():
         raise ReleaseError(
             f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish'"

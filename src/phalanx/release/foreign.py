@@ -3,8 +3,8 @@
 exactly as they are written.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,8 @@ class Foreign:
     """The sensitive values; text from CSV is read as numbers where every cell is one, so that
     distances have an order.
     """
+    others: Mapping[str, bool] = field(default_factory=dict)
+    """The columns that were given no role, and of each whether it is another value in each row."""
 
     @classmethod
     def read(
@@ -98,7 +100,14 @@ class Foreign:
             else _text(frame[group]).alias("group")
         )
         values = None if sensitive is None else _ordered(frame[sensitive])
-        return cls(tuple(quasi), groups, sensitive, values)
+        others = [name for name in frame.columns if name not in roles]
+        return cls(
+            tuple(quasi),
+            groups,
+            sensitive,
+            values,
+            {name: _tells_apart(frame[name]) for name in others},
+        )
 
 
 def _read_file(path: Path) -> pl.DataFrame:
@@ -137,6 +146,13 @@ def _of_frame(source: Any) -> pl.DataFrame:
         return to_polars(source, drop=None)
     except SourceError as refused:
         raise ReleaseError(str(refused)) from None
+
+
+def _tells_apart(column: pl.Series) -> bool:
+    values = column.drop_nulls()
+    return 1 < len(values) == values.n_unique() and not (
+        values.dtype.is_float() or values.dtype.is_nested() or values.dtype == pl.Object
+    )
 
 
 def _text(column: pl.Series) -> pl.Series:

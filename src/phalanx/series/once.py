@@ -15,7 +15,7 @@ from phalanx.data.schema import Schema
 from phalanx.engines.fetched import FETCHED
 from phalanx.errors import MethodError, ReleaseError
 from phalanx.methods import ordering
-from phalanx.methods.base import Budgeted, Memory, Method
+from phalanx.methods.base import Budgeted, Memory, Method, under
 from phalanx.methods.written_alike import check_written_alike
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.randomness import Randomness
@@ -87,6 +87,7 @@ def publish(
     """
     began = time.perf_counter()
     check_parts(name, schema, method, formats, seed)
+    method = under(method, schema)
     check_progress(progress)
     if method.needs_persons:
         raise MethodError(
@@ -157,6 +158,7 @@ def as_release(
         evidence=checked.evidence,
         _earlier=earlier,
         _look=checked.look,
+        _published=table,
         _like=pl.DataFrame()
         if isinstance(table, (str, Path, *FETCHED)) or manifest.parts
         else table,

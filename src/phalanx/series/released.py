@@ -82,6 +82,7 @@ class Release(folder.Release):
     _look: "Look | None" = None
     _played: bool = True
     _like: Any = None
+    _published: Any = None
 
     @classmethod
     def _of_folder(cls, path: Path, manifest: Manifest) -> "Release":
@@ -330,7 +331,7 @@ class Release(folder.Release):
 
     def measure(
         self,
-        original: Any,
+        original: Any = None,
         *,
         held_out: Any = None,
         seed: int | None = None,
@@ -345,8 +346,8 @@ class Release(folder.Release):
 
         Parameters
         ----------
-        original : frame or path of shape (n, columns)
-            The table that was published.
+        original : frame or path of shape (n, columns), optional
+            The table that was published; of what ``publish`` returned, the one that it was given.
         held_out : frame or path, optional
             Other rows of the same kind, that the release was not made of, on which a model that
             learned from the release is tried.
@@ -364,12 +365,18 @@ class Release(folder.Release):
         Raises
         ------
         ReleaseError
-            Where a table lacks a published column, or there is no row.
+            Where a table lacks a published column, there is no row, or no table is known.
         """
         from phalanx.data.sources.source import read_source
         from phalanx.engines.fetched import read_or_batches
         from phalanx.utility import measure
 
+        original = self._published if original is None else original
+        if original is None:
+            raise ReleaseError(
+                "a release that was read does not hold the table it was made of; give it, as in"
+                " measure('table.csv')."
+            )
         attributes = self.manifest.attributes
         for given in (original, held_out):
             check_index(given, [a.name for a in attributes], ReleaseError)

@@ -33,7 +33,7 @@ from phalanx.errors import (
 )
 from phalanx.exact import is_list
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Memory, Method, privacy_unit
+from phalanx.methods.base import Memory, Method, privacy_unit, under
 from phalanx.methods.households import guarantees_of
 from phalanx.methods.ordering import check_takes
 from phalanx.methods.written_alike import check_written_alike
@@ -173,7 +173,7 @@ class Series:
         url = str(place) if is_url else f"sqlite:///{file}"
         self._is = _Settings(
             schema=schema,
-            method=method,
+            method=under(method, schema),
             to=to,
             ledger=url,
             formats=tuple(dict.fromkeys(formats)),
@@ -515,7 +515,7 @@ class Series:
         key = ledger.person_key(self.name)
         schema = self._is.schema
         divided = isinstance(frame, Divided | OnSpark)
-        check_takes(self._is.method, schema, in_memory=not divided and registry is None)
+        check_takes(self._is.method, schema, in_memory=not divided)
         microdata = None
         if not isinstance(frame, Divided | OnSpark):
             schema = written_down(schema, frame, published_hierarchies(earlier))

@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from phalanx.errors import PlanError, ReleaseError
+from phalanx.errors import PlanError, ReleaseError, shown
 from phalanx.guarantees.base import NONE_ASKED, Verdict
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.registry import asked
 from phalanx.guarantees.stated import alike
 from phalanx.guarantees.staying import in_turn
+from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.progress import Progress, check_progress, silent
 from phalanx.release.evidence.evidence import Evidence
@@ -121,7 +122,8 @@ def verify(
     LedgerError
         Where the ledger cannot be read, or knows no such series.
     PlanError
-        Where there is no such engine, or no Spark, or ``progress`` is no function.
+        Where there is no such engine, or no Spark, ``progress`` is no function, or ``allow_seeded``
+        neither True nor False.
     ExtraError
         Where PySpark or Java is missing.
     MachineError
@@ -129,6 +131,8 @@ def verify(
         verdict.
     """
     check_progress(progress)
+    if not isinstance(allow_seeded, bool):
+        raise PlanError(f"allow_seeded is {shown(allow_seeded)}; give True or False.")
     originals = as_tables(originals)
     with ExitStack() as rooms:
         each, beside = rooms.enter_context(_where(engine, spark_master))
@@ -216,19 +220,22 @@ def verify_table(
     Returns
     -------
     Verification
-        Every check, and whether all hold; the levels of the table, each the best that holds.
+        Every check, and whether all hold; the levels of the table, each the best that holds; and
+        which columns were not looked at.
 
     Raises
     ------
     ReleaseError
         Where the table cannot be read or lacks a column.
     PlanError
-        Where a bound means nothing.
+        Where a bound means nothing, or every table keeps it.
     """
     several = isinstance(quasi, Iterable) and not isinstance(quasi, str)
     quasi = list(quasi) if several else [quasi]  # type: ignore[list-item] # which is refused
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
     guarantees = asked({name: bound for name, bound in bounds.items() if bound is not None})
+    if nothing := next(filter(None, map(promises_nothing, guarantees)), None):
+        raise PlanError(f"{nothing}; ask for more, or for no bound.")
     verdicts = [verdict for guarantee in guarantees for verdict in guarantee.check(table)]
     unseen = [verdict.name for verdict in verdicts if verdict.worst is None and not verdict.holds]
     if sensitive is None and unseen:
@@ -249,7 +256,22 @@ def verify_table(
     ]
     texts = table.values is not None and table.values.dtype == pl.String
     values = table.values.drop_nulls().unique() if table.values is not None and texts else ()
-    return Verification([*verdicts, *levels_shown, *alike(frozenset(values))])
+    return Verification(
+        [*verdicts, *levels_shown, *_without_role(table), *alike(frozenset(values))]
+    )
+
+
+def _without_role(table: Foreign) -> Iterator[Verdict]:
+    """The columns that nothing looked at, of which each row may have another value."""
+    if not table.others:
+        return
+    names = [name for name, differs in table.others.items() if differs]
+    which = ", ".join(map(repr, [*names, *table.others][:5]))
+    note = f"not covered: {len(table.others)} column(s) were named neither quasi-identifier nor"
+    note += f" sensitive, and nothing was looked at in them ({which})"
+    if names:
+        note += f"; in {', '.join(map(repr, names[:5]))} every row has another value, as with names"
+    yield Verdict(name="other columns", bound="none", worst=None, holds=True, note=note)
 
 
 _NOTES = {

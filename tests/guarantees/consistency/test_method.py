@@ -3,6 +3,7 @@
 promises, nor say of itself what its parameters refute.
 """
 
+from dataclasses import fields
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 
 from phalanx import GlobalGuarantee, Schema, Series, verify
 from phalanx.guarantees.consistency.method import _METHODS, method_faults
-from phalanx.methods.base import make
+from phalanx.methods.base import make, registered
 from phalanx.release.manifest import Manifest
 from support.tampering_cases import METHODS, chained, issue, notes, people, refusal, stated
 
@@ -39,6 +40,10 @@ def bent(releases: dict[str, tuple[bytes, Path]], kind: str, **changes: object) 
 
 def also(**more: object) -> object:
     return lambda method: method | more
+
+
+def without(*parameters: str) -> object:
+    return lambda method: {name: said for name, said in method.items() if name not in parameters}
 
 
 def weaker(name: str) -> object:
@@ -156,9 +161,10 @@ def test_what_is_known_of_a_method_is_what_it_says(name):
         assert known.tells(said) == (not method.holds_if_method_known), options
         assert known.suppresses(said) == set(method.may_suppress), options
         promised = [promise.parameters() for promise in method.guarantees]
-        for asked, fields in known.asks(said).items():
+        assert known.parameters | {"name"} >= said.keys() >= known.tell_by(said), options
+        for asked, of_it in known.asks(said).items():
             (one,) = (promise for promise in promised if promise["name"] == asked)
-            assert all((one.get(field) or None) == (of or None) for field, of in fields.items()), (
+            assert all((one.get(field) or None) == (of or None) for field, of in of_it.items()), (
                 options
             )
         about_values = {promise["name"] for promise in promised} - {"k-anonymity"}
@@ -192,3 +198,59 @@ def test_a_cell_of_nobody_is_no_fault():
         boxes="fixed", files=[],
     )  # fmt: skip
     assert list(method_faults(manifest)) == []
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_parameter_that_a_method_does_not_have(releases, kind):
+    """Anything could be hidden under a name that nothing reads."""
+    assert "'note', which is no parameter of" in bent(releases, kind, method=also(note="x has y"))
+
+
+@pytest.mark.parametrize("name", _METHODS)
+def test_all_parameters_of_a_method_are_known(name):
+    """Those of its class, whichever of them its manifests show."""
+    own = {f.name for f in fields(registered()[name].load())}
+    planned = {
+        "scheme",
+        "depth",
+        "budget",
+        "expected_rows",
+        "allow_empty",
+    }  # shown elsewhere, or of no release
+    assert own - (planned if name == "safe-sampling" else set()) == _METHODS[name].parameters
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        ("series", ["balancing"]),
+        ("series", ["remember"]),
+        ("series", ["changed", "not_eligible"]),
+        ("generalized", ["cuts"]),
+        ("sliced", ["grouping"]),
+        ("sliced", ["cuts"]),
+        ("exposed", ["grouping"]),
+    ],
+)
+def test_what_tells_of_an_adversary_who_knows_the_method_is_said(releases, kind, parameters):
+    """Who leaves out how groups were made cannot say that they tell nothing."""
+    less = {"method": without(*parameters), "holds_if_method_known": True}
+    told = bent(releases, kind, **less)
+    assert "adversary who knows the method" in told
+    assert f"{', '.join(parameters)} of" in told or "they do not" in told
+
+
+@pytest.mark.parametrize("method", [{}, {"name": ""}, {"name": 3}, {"k": 4}])
+def test_a_release_of_no_method(releases, method):
+    """It is said by which method it was made."""
+    assert "does not say by which method" in bent(releases, "generalized", method=method)
+
+
+def test_what_another_package_says_of_its_method_is_not_said_by_this_one(releases):
+    """Nothing is known of it, and the sentence says so."""
+    manifest, path = releases["generalized"]
+    try:
+        stated(path, method={"name": "acme"}, holds_if_method_known=True)
+        assert "its package says so, and nothing here tells" in notes([path])
+    finally:
+        (path / "release.json").write_bytes(manifest)

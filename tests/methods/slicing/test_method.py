@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import phalanx as px
 from phalanx.adversaries.groups.matching import Column, rank
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -167,6 +168,19 @@ def test_the_manifest_says_which_check_was_made(parameters, check):
     assert said["check"] == check
     assert Slicing(**said).parameters() == slicing.parameters()
     assert check == "exact" or "counted" not in [g.name[-7:] for g in slicing.guarantees]
+
+
+@pytest.mark.parametrize("check", ["exact", "local"])
+def test_without_a_sensitive_attribute_the_manifest_says_local(check, tmp_path):
+    """Published once or in a series: buckets keep the promise by themselves, whatever the plan says."""
+    schema = Schema(quasi=["age", "sex", "town", "job"], drop=["illness"])
+    slicing = Slicing(l=2, columns=[["age", "sex"], ["town", "job"]], cuts="relaxed", check=check)
+    table, to = patients(), tmp_path / "out"
+    series = Series("s", schema, slicing, to=to, ledger=f"sqlite:///{tmp_path}/s.db", report=False)
+    for release in (px.publish(table, schema, slicing), series.publish(table)):
+        assert release.manifest.method["check"] == "local"
+        assert [g["name"] for g in release.manifest.guarantees] == ["l-diverse-slicing"]
+        assert release.verify().holds
 
 
 def test_the_exact_check_earns_its_keep_with_relaxed_cuts():

@@ -21,6 +21,7 @@ from phalanx.guarantees.consistency.method import method_faults
 from phalanx.guarantees.consistency.order import order_faults
 from phalanx.guarantees.consistency.runs import begins
 from phalanx.guarantees.consistency.weights import weight_faults
+from phalanx.guarantees.consistency.widths import boxes_faults, width_faults
 from phalanx.guarantees.consistency.zeros import zero_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
@@ -78,7 +79,7 @@ def check(
         *file_faults(release),
         *in_bytes,
         *_mixed_faults(release.form, faults),
-        *_ends_faults(release),
+        *boxes_faults(release.manifest, release.form),
         *_chain_faults(release, earlier),
         *_promise_faults(release),
         *method_faults(release.manifest),
@@ -183,8 +184,10 @@ def _box_faults(release: Release) -> Iterator[str]:
     boxes = rows.filter(pl.Series(np.logical_or.reduce([begins(c) for c in rows])))  # runs once
     if boxes[GROUP].n_unique() < boxes.height:
         boxes = boxes.unique()
+    attributes = release.form.attribute("quasi")
     yield from _group_faults(release, boxes)
-    yield from interval_faults(release.form.attribute("quasi"), boxes)
+    faults = list(interval_faults(attributes, boxes))
+    yield from faults or width_faults(release.manifest, attributes, boxes)
 
 
 def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
@@ -206,18 +209,6 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
         yield (
             f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column"
             f" {where[0]!r})"
-        )
-
-
-def _ends_faults(release: Release) -> Iterator[str]:
-    """Intervals of groups of which the manifest says that there are none, or that their ends follow no
-    person.
-    """
-    form, boxes = release.form, release.manifest.boxes
-    if form.kind == Generalized.kind and form.has_intervals and boxes in ("exact", "fixed"):
-        yield (
-            f"the manifest says that boxes are {boxes}, and quasi-identifiers are intervals, which"
-            " are tight or widened"
         )
 
 

@@ -2,7 +2,7 @@
 """What a manifest says of its method, beside what it promises: of the methods of this package it is
 known which form they publish, which of their parameters are promises, and what their parameters tell
 of an adversary who knows the method and of suppressed rows. Of other methods nothing is known, and
-nothing is asked.
+nothing is asked but a name.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,12 +29,20 @@ class _Known:
     form: str
     promised: frozenset[str]
     """Parameters that are promises wherever they are given."""
+    parameters: frozenset[str]
+    """All of its parameters."""
     tells: Callable[[_Parameters], bool]
     """Whether these parameters let an adversary who knows the method infer more than is promised."""
+    tell_by: Callable[[_Parameters], frozenset[str]] = _no_reason
+    """By which of its parameters that is so or not."""
     suppresses: Callable[[_Parameters], frozenset[str]] = _no_reason
     """Why rows may be suppressed with them."""
     asks: Callable[[_Parameters], Mapping[str, _Parameters]] = _nothing
     """Which promises they ask for, by name, with what each must say beside its numbers."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _about_values(method: _Parameters) -> bool:
@@ -57,6 +65,16 @@ def _slicing_tells(method: _Parameters) -> bool:
     chosen |= method.get("generalize_columns_k") is not None
     cut = method.get("grouping") == "mondrian" and method.get("cuts", "balanced") != "balanced"
     return cut or (chosen and method.get("sensitive_column_size") != 1)
+
+
+def _mondrian_tells_by(method: _Parameters) -> frozenset[str]:
+    return frozenset({"cuts"} if _about_values(method) else ())
+
+
+def _slicing_tells_by(method: _Parameters) -> frozenset[str]:
+    return frozenset(
+        {"columns", "grouping"} | ({"cuts"} if method.get("grouping") == "mondrian" else set())
+    )
 
 
 _OF_SHARES: Final[Mapping[str, str]] = {
@@ -116,50 +134,85 @@ def _global_suppresses(method: _Parameters) -> frozenset[str]:
 
 _METHODS: Final[Mapping[str, _Known]] = {
     "anatomy": _Known(
-        "bucketized", frozenset("l"), lambda _: False, asks=_always("anatomy-l-diversity")
+        "bucketized",
+        frozenset("l"),
+        frozenset("l"),
+        lambda _: False,
+        asks=_always("anatomy-l-diversity"),
     ),
     "global-guarantee": _Known(
         "generalized",
         frozenset("l"),
+        _words("l strategy horizon alpha protect permanent expected_later grouping k min_width"),
         lambda method: (
             method.get("grouping", "balanced") != "balanced" or bool(method.get("permanent"))
         ),
+        lambda _: frozenset({"grouping"}),
         _global_suppresses,
         _global_asks,
     ),
     "m-invariance": _Known(
         "generalized",
         frozenset("m"),
+        _words("m balancing regions remember changed not_eligible min_width"),
         _m_invariance_tells,
+        lambda _: _words("balancing remember changed not_eligible"),
         _where_asked(changed="changed-value", not_eligible="not-eligible"),
         _m_invariance_asks,
     ),
-    "mondrian": _Known("generalized", frozenset("klct"), _mondrian_tells, asks=_mondrian_asks),
+    "mondrian": _Known(
+        "generalized",
+        frozenset("klct"),
+        _words("k l diversity c t distance cuts cut_at keep_cuts min_width"),
+        _mondrian_tells,
+        _mondrian_tells_by,
+        asks=_mondrian_asks,
+    ),
     "mutual-cover": _Known(
-        "perturbed", frozenset({"delta", "changes"}), lambda _: True, asks=_always("mutual-cover")
+        "perturbed",
+        frozenset({"delta", "changes"}),
+        _words("delta k grouping outputs changes distances bounds keep_tables"),
+        lambda _: True,
+        asks=_always("mutual-cover"),
     ),
     "safe-sampling": _Known(
         "recoded",
         frozenset({"epsilon", "delta", "k", "beta"}),
+        _words("epsilon delta k beta accounting epsilon_scheme choose"),
         lambda _: False,
         asks=_always("differential-privacy"),
     ),
     "slicing": _Known(
         "sliced",
         frozenset("lct"),
+        _words(
+            "l diversity columns sensitive_column_size workload generalize_columns_k check cuts"
+            " grouping bucket_size not_eligible bins c t distance compact"
+        ),
         _slicing_tells,
+        _slicing_tells_by,
         _where_asked(not_eligible="not-eligible"),
         _slicing_asks,
     ),
 }
 
 
+def is_of_this_package(manifest: Manifest) -> bool:
+    """Whether it is known what the method of a manifest is."""
+    return manifest.method.get("name") in _METHODS
+
+
 def method_faults(manifest: Manifest) -> Iterator[str]:
     """What a manifest says of a method of this package, and cannot be so."""
-    method, name = manifest.method, str(manifest.method.get("name"))
+    method, name = manifest.method, manifest.method.get("name")
+    if not isinstance(name, str) or not name:
+        yield "it does not say by which method it was made"
+        return
     known = _METHODS.get(name)
     if known is None:
         return
+    for parameter in sorted(method.keys() - known.parameters - {"name"}):
+        yield f"the method says {parameter[:40]!r}, which is no parameter of {name}"
     if manifest.form != known.form:
         yield f"it is {manifest.form}, and {name} publishes {known.form} releases"
     promised = {parameter for promise in manifest.guarantees for parameter in promise}
@@ -182,6 +235,11 @@ def method_faults(manifest: Manifest) -> Iterator[str]:
             "it says that its promises hold also against an adversary who knows the method, and by"
             f" what it says of {name} they do not"
         )
-    unsaid = known.suppresses(method) - set(manifest.may_suppress or ())
-    if unsaid and manifest.may_suppress is not None:
-        yield f"it does not say that rows may be suppressed ({', '.join(sorted(unsaid))})"
+    elif manifest.holds_if_method_known and (unsaid := known.tell_by(method) - method.keys()):
+        yield (
+            "it says that its promises hold also against an adversary who knows the method, and not"
+            f" {', '.join(sorted(unsaid))} of {name}, by which that is told"
+        )
+    silent = known.suppresses(method) - set(manifest.may_suppress or ())
+    if silent and manifest.may_suppress is not None:
+        yield f"it does not say that rows may be suppressed ({', '.join(sorted(silent))})"

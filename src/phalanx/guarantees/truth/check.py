@@ -5,6 +5,7 @@ its readers.
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from phalanx.guarantees.truth.weights import wrong_means
 from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import group_by_group, place
+from phalanx.guarantees.views.widening import widths_of
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
@@ -66,9 +68,9 @@ def check(
         note = f"{strangers} row(s) are said to stand in groups that are not published"
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
     published, at = group_by_group(published, at)
-    boxes = ends_of(microdata, release.generalized)
+    boxes = ends_of(microdata, release.generalized, _widths(release))
     outside, loose = unfitting(microdata, boxes, published, at)
-    if not _is_tight(release) or of_release.registered.any():
+    if not _follows_persons(release) or of_release.registered.any():
         loose = 0  # intervals of registered persons may be wider than rows show
     wrong, remarks = _registry(of_release, microdata, boxes, registered)
     suppressed, invented = (
@@ -98,7 +100,7 @@ def check(
     if loose:
         remarks += (
             f"; {loose} group(s) have an interval with an end that is no person's value, and the"
-            " manifest says that boxes are tight"
+            f" manifest says that boxes are {release.manifest.boxes}"
         )
     weights = wrong_means(release.form, microdata, published, at)
     if weights:
@@ -148,11 +150,15 @@ _BY_KIND: Final[Mapping[str, Callable[[Any, Microdata, Ints, int], Verdict]]] = 
 }
 
 
-def _is_tight(release: Release) -> bool:
-    """Whether a release says that its intervals end at values of persons; a form without a manifest
-    says nothing.
+def _follows_persons(release: Release) -> bool:
+    """Whether a release says that its intervals end at values of persons, or on a grid beside them; a
+    form without a manifest says nothing.
     """
-    return isinstance(release, Release) and release.manifest.boxes == "tight"
+    return isinstance(release, Release) and release.manifest.boxes in ("tight", "widened")
+
+
+def _widths(release: Release) -> Mapping[str, Fraction]:
+    return widths_of(release.manifest) if isinstance(release, Release) else {}
 
 
 def _registry(

@@ -3,8 +3,9 @@
 after the other: a whole release is one, and of a release in parts each part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -48,13 +49,20 @@ class OfGeneralized:
     """Pairs of kinds of persons (equal in quasi-identifiers and value) and the groups that they may
     be in.
 
-    ``hides_values``: whether rows may show less than their person's value; ``tight``: whether the
-    manifest says that the ends of boxes are values.
+    ``hides_values``: whether rows may show less than their person's value; ``boxes``: what the
+    manifest says of their ends, and ``widths`` of the least width of some.
     """
 
-    def __init__(self, original: Combinations, *, hides_values: bool, tight: bool) -> None:
+    def __init__(
+        self,
+        original: Combinations,
+        *,
+        hides_values: bool,
+        boxes: str,
+        widths: Mapping[str, Fraction],
+    ) -> None:
         self._original, self._microdata = original, original.microdata
-        self._hides_values, self._tight = hides_values, tight
+        self._hides_values, self._boxes, self._widths = hides_values, boxes, widths
         self._kinds: Kinds | None = None
         self._by_value = False
         self._hosts = np.zeros(0, dtype=np.uint8)
@@ -72,7 +80,7 @@ class OfGeneralized:
     def add(self, form: Form) -> None:
         """Look for all persons among the groups of a form."""
         form = Generalized.expect(form)
-        groups, boxes = Groups.of(form), ends_of(self._microdata, form)
+        groups, boxes = Groups.of(form), ends_of(self._microdata, form, self._widths)
         kinds = self._of_values(groups, [box.name for box in boxes])
         of_anybody = np.full(len(groups), not self._by_value)
         if self._by_value and self._hides_values:  # a row without a value may be anybody's
@@ -100,9 +108,9 @@ class OfGeneralized:
         if self._by_value:
             self._shown.append(pl.DataFrame({"value": groups.values, "rows": groups.totals}))
         self._registered |= bool(groups.registered.any())
-        if self._tight and not self._registered:
+        if self._boxes in ("tight", "widened") and not self._registered:
             persons = group_by_group(kinds.example[kind], at)
-            self._loose += unfitting(self._microdata, boxes, *persons)[1]
+            self._loose += unfitting(self._microdata, boxes, *persons, perhaps=True)[1]
         self._last = form, groups
 
     @property
@@ -132,7 +140,7 @@ class OfGeneralized:
         if self._loose and not self._registered:
             yield (
                 f"{self._loose} group(s) have an interval with an end that is no person's value, and"
-                " the manifest says that boxes are tight"
+                f" the manifest says that boxes are {self._boxes}"
             )
         if whole:
             yield from self._weight_faults(kinds, needed)

@@ -3,7 +3,9 @@
 leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.guarantees.views.box_search import held_around
 from phalanx.guarantees.views.groups import Groups, a_row_of_each
 from phalanx.guarantees.views.holding import holding
+from phalanx.guarantees.views.widening import Grid
 from phalanx.release.forms.generalized import GROUP, Generalized
 
 _NOWHERE: Final = np.iinfo(np.int64).max
@@ -62,21 +65,23 @@ class Ends(NamedTuple):
     """The last one, shape (g,)."""
     are_values: Bools
     """Whether both ends are values of the domain, shape (g,)."""
+    grid: Grid | None = None
+    """To which narrow ones are moved."""
 
 
-def ends_of(microdata: Microdata, form: Generalized) -> list[Ends]:
-    """The intervals of every quasi-identifier."""
+def ends_of(
+    microdata: Microdata, form: Generalized, widths: Mapping[str, Fraction] = MappingProxyType({})
+) -> list[Ends]:
+    """The intervals of every quasi-identifier; ``widths``: of those that have a least one."""
     a_row = a_row_of_each(form.table[GROUP])
-    return [
-        Ends(
-            a.name,
-            *_ends(
-                microdata.columns[a.name].domain,
-                *(form.table[c].gather(a_row) for c in a.columns[-2:]),
-            ),
-        )
-        for a in form.attribute("quasi")
-    ]
+    ends = []
+    for a in form.attribute("quasi"):
+        domain = microdata.columns[a.name].domain
+        low, high = (form.table[c].gather(a_row) for c in a.columns[-2:])
+        width = widths.get(a.name)
+        grid = None if width is None else Grid(domain, width, low, high)
+        ends.append(Ends(a.name, *_ends(domain, low, high), grid))
+    return ends
 
 
 def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]:
@@ -86,19 +91,25 @@ def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]
     return [(ends.low, ends.high) for ends in ends_of(microdata, form)]
 
 
-def unfitting(microdata: Microdata, boxes: Sequence[Ends], rows: Ints, at: Ints) -> tuple[int, int]:
+def unfitting(
+    microdata: Microdata, boxes: Sequence[Ends], rows: Ints, at: Ints, *, perhaps: bool = False
+) -> tuple[int, int]:
     """How many of ``rows`` (p,), group by group, lie outside the box of the group at their place
     ``at`` (p,); and how many groups of theirs have an interval with an end that is no value of
-    their rows.
+    their rows, nor one moved to the grid. ``perhaps``: whether not all of them must be in the group.
     """
     begin = np.flatnonzero(np.diff(at, prepend=-1))
     hosts, outside = at[begin], np.zeros(len(rows), dtype=bool)
     loose = np.zeros(len(begin), dtype=bool)
-    for name, low, high, are_values in boxes:
+    for name, low, high, are_values, grid in boxes:
         codes = microdata.columns[name].codes[rows]
         least, greatest = np.minimum.reduceat(codes, begin), np.maximum.reduceat(codes, begin)
         first, last = low[hosts], high[hosts]
-        loose |= (least != first) | (greatest != last) | ~are_values[hosts]
+        if grid is None:
+            loose |= (least != first) | (greatest != last) | ~are_values[hosts]
+        else:
+            follows = grid.may_follow if perhaps else grid.follows
+            loose |= ~follows(least, greatest, hosts)
         if ((least < first) | (greatest > last)).any():
             outside |= (codes < low[at]) | (codes > high[at])
     return int(outside.sum()), int(loose.sum())

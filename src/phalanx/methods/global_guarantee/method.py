@@ -97,7 +97,6 @@ class GlobalGuarantee:
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
     takes_not_applicable: ClassVar[bool] = True
-    takes_order_by_frequency: ClassVar[bool] = True
     bytes_per_value: ClassVar[int] = 600  # in later releases, for what each person was exposed to
     stays: ClassVar[Sequence[str]] = ("protect",)
     offer: ClassVar[Offer] = OFFER

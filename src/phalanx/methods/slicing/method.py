@@ -14,6 +14,7 @@ import numpy as np
 from phalanx.arrays import Ints
 from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.exact import Number, bounded, exact, is_list, of_python, whole
 from phalanx.guarantees.base import Guarantee
@@ -319,6 +320,22 @@ class Slicing:
             or self.not_eligible == "suppress"
         )
         return None if whole else "regions"
+
+    def under(self, schema: Schema) -> "Slicing":
+        """With the check of each bucket by itself where no attribute is sensitive, whatever the plan
+        says: every column is protected then, and no bucket leans on others.
+
+        Parameters
+        ----------
+        schema : Schema
+            The roles of the columns.
+
+        Returns
+        -------
+        Slicing
+            What is used.
+        """
+        return self if schema.sensitive is not None else replace(self, check="local")
 
     @property
     def settles(self) -> bool:
