@@ -345,9 +345,8 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
         if asked.aggregate == "mean" and asked.of is not None and not crossing:
             rows, _, variance = _spread(model, asked.where, asked.of, point)  # around it
         interval = _interval(bounds, asked, point, rows, variance, hard, error)
-        if interval is not None and asked.aggregate == "count" and not crossing:
-            off = _off_by_dependence(asking, model, asked.where, rows)
-            half = interval[1] - point + off
+        if interval is not None and not crossing:
+            half = interval[1] - point + _off_by_dependence(asking, model, asked, rows)
             interval = point - half, point + half
     of_table = _of_table(view, asked, hard)
     if interval is not None:
@@ -367,13 +366,21 @@ def _figures(asking: _Asking, asked: Query, values: Mapping[str, Any]) -> Figure
     )
 
 
-def _off_by_dependence(asking: _Asking, model: Model, where: Condition, rows: float) -> float:
-    """How far a count may be off because attributes depend on each other more than what is published of
-    them.
+def _off_by_dependence(asking: _Asking, model: Model, asked: Query, rows: float) -> float:
+    """How far an answer may be off because attributes depend on each other more than what is published
+    of them.
     """
     if asking.method == "slicing":
-        return left_over(model, where)
-    return asking.mixed * abs(rows - model.alone(where)) if asking.mixed else 0.0
+        if asked.of is None:
+            return left_over(model, asked.where)
+        middle = middle_of(model, asked.where, asked.of)
+        off = left_over(model, asked.where, asked.of, middle)
+        if asked.aggregate == "mean":
+            return off / max(rows, 1.0)
+        return off + abs(middle) * left_over(model, asked.where)
+    if asked.of is None and asking.mixed:
+        return asking.mixed * abs(rows - model.alone(asked.where))
+    return 0.0
 
 
 def _least_error(model: Model, asked: Query, names: Iterable[str]) -> float:

@@ -125,31 +125,46 @@ def middle_of(model: Model, where: Condition, name: str) -> float:
     return total / rows if rows > 0 else 0.0
 
 
-def left_over(model: Model, where: Condition) -> float:
-    """How many rows a count may be off because facets depend on each other inside of groups, too: as they
-    do between groups, by as much of a condition as groups leave open.
+def left_over(
+    model: Model, where: Condition, name: str | None = None, middle: float = 0.0
+) -> float:
+    """How many rows a count may be off, or with ``name`` the sum of that number less its ``middle``,
+    because facets depend on each other inside of groups, too: as they do between groups, by as much
+    as groups leave open.
 
     Groups that were cut tell most of what is between one and another: a count is off from what chance
     in the whole table would make of it by what they depend on each other there.
     """
-    apart = next(model.each()).apart(where) if isinstance(where, All | Either) else None
-    if apart is None or len(apart) < 2:
+    number = None if name is None else _Number(name, middle)
+    apart = dict((next(model.each()).apart(where) or ()) if isinstance(where, All | Either) else ())
+    places = [] if number is None else _told_in(model, number.name)
+    if number is not None and (len(places) != 1 or isinstance(where, Either)):
+        return 0.0
+    of_number = apart.pop(places[0], _ALWAYS) if places else _ALWAYS
+    if len(apart) + len(places) < 2:
         return 0.0
     parts = list(model.each())
     rows = np.concatenate([part.view.real.astype(np.float64) for part in parts])
-    per_row = 1 / np.maximum(rows, 1)
+    per_row, total = 1 / np.maximum(rows, 1), max(float(rows.sum()), 1.0)
     shares = [
-        np.concatenate([part.rows(condition) for part in parts]) * per_row for _, condition in apart
+        np.concatenate([part.rows(condition) for part in parts]) * per_row
+        for condition in apart.values()
     ]
     if isinstance(where, Either):  # as of those of which no part is true
         shares = [1 - share for share in shares]
-    total = max(float(rows.sum()), 1.0)
     means = [float((rows * share).sum()) / total for share in shares]
-    off = float((rows * np.multiply.reduce(shares)).sum()) - total * math.prod(means)
     open_ = [
         float((rows * share * (1 - share)).sum()) / max(total * mean * (1 - mean), _HARDLY)
         for share, mean in zip(shares, means, strict=True)
     ]
+    if number is None:
+        off = float((rows * np.multiply.reduce(shares)).sum()) - total * math.prod(means)
+    else:
+        moments = zip(*(_moments(part, of_number, number) for part in parts), strict=True)
+        sums, squares = (np.concatenate(each) for each in moments)
+        off = float((sums * np.multiply.reduce(shares)).sum())
+        within = 1 - float((sums**2 * per_row).sum()) / max(float(squares.sum()), _HARDLY)
+        open_.append(max(within, 0.0))
     both = sorted(open_)[-2]  # two facets depend on each other no more than either of them is open
     return abs(off) * both / max(1 - both, _HARDLY)
 
