@@ -25,6 +25,7 @@ METHODS = {
     "anatomy l=4": px.Anatomy(l=4),
     "slicing, random buckets": px.Slicing(l=2, columns=APART, grouping="random", bucket_size=20),
     "slicing l=2": px.Slicing(l=2, columns=APART),
+    "slicing l=3": px.Slicing(l=3, columns=APART),
     "mondrian k=6 l=2": px.Mondrian(k=6, l=2),
     "mutual-cover 1/6": px.MutualCover(delta="1/6"),
     "mutual-cover 1/30": px.MutualCover(delta="1/30"),
