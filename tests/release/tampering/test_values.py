@@ -4,6 +4,7 @@ long.
 """
 
 import json
+import re
 import resource
 import shutil
 import unicodedata
@@ -38,12 +39,62 @@ TWINS = {
     "a letter like a number": ("I10", "110"),
     "a ligature": ("fluid", "\N{LATIN SMALL LIGATURE FL}uid"),
     "full width": ("flu", "\N{FULLWIDTH LATIN SMALL LETTER F}lu"),
+    "a joiner": ("flu", "f\N{COMBINING GRAPHEME JOINER}lu"),
+    "a variation selector": ("flu", "flu\N{VARIATION SELECTOR-16}"),
+    "a rare variation selector": ("flu", "flu\N{VARIATION SELECTOR-17}"),
+    "a Mongolian selector": ("flu", "fl\N{MONGOLIAN FREE VARIATION SELECTOR ONE}u"),
+    "a Mongolian separator": ("flu", "fl\N{MONGOLIAN VOWEL SEPARATOR}u"),
+    "a filler": ("flu", "f\N{HANGUL FILLER}lu"),
+    "a filler like a blank": ("bird flu", "bird\N{HANGUL FILLER}flu"),
+    "a filler for a consonant": ("flu", "f\N{HANGUL CHOSEONG FILLER}lu"),
+    "a filler for a vowel": ("flu", "f\N{HANGUL JUNGSEONG FILLER}lu"),
+    "a narrow filler": ("flu", "\N{HALFWIDTH HANGUL FILLER}flu"),
+    "a vowel that is not drawn": ("flu", "flu\N{KHMER VOWEL INHERENT AQ}"),
+    "a pattern without dots": ("flu", "f\N{BRAILLE PATTERN BLANK}lu"),
+    "a pattern like a blank": ("bird flu", "bird\N{BRAILLE PATTERN BLANK}flu"),
+    "a place that Unicode keeps free": ("flu", "flu\u2065"),
+    "a tag": ("flu", "flu\N{TAG LATIN SMALL LETTER A}"),
+    "upsilon": ("flu", "fl\N{GREEK SMALL LETTER UPSILON}"),
+    "rho": ("polyp", "\N{GREEK SMALL LETTER RHO}olyp"),
+    "iota and tau": ("gastritis", "gas\N{GREEK SMALL LETTER TAU}r\N{GREEK SMALL LETTER IOTA}tis"),
+    "eta": ("angina", "a\N{GREEK SMALL LETTER ETA}gina"),
+    "a lunate sigma": ("cough", "\N{GREEK LUNATE SIGMA SYMBOL}ough"),
+    "a palochka": ("flu", "f\N{CYRILLIC SMALL LETTER PALOCHKA}u"),
+    "a straight U": ("Yaws", "\N{CYRILLIC CAPITAL LETTER STRAIGHT U}aws"),
+    "a letter like a small capital": ("typhus", "\N{CYRILLIC SMALL LETTER TE}yphus"),
+    "a letter with an accent": ("naïve", "na\N{CYRILLIC SMALL LETTER YI}ve"),
+    "small capitals": (
+        "flu",
+        "\N{LATIN LETTER SMALL CAPITAL F}\N{LATIN LETTER SMALL CAPITAL L}u",
+    ),
+    "a dot that makes no letter": ("flu", "flu\N{COMBINING DOT ABOVE}"),
+    "two dots that make no letter": ("flu", "flu\N{COMBINING DOT ABOVE}\N{COMBINING RING BELOW}"),
+    "turned around": ("flu", "\N{RIGHT-TO-LEFT OVERRIDE}ulf\N{POP DIRECTIONAL FORMATTING}"),
+    "turned around to the end": ("flu", "f\N{RIGHT-TO-LEFT OVERRIDE}ul"),
+    "turned around past an end of another kind": (
+        "flu",
+        "\N{RIGHT-TO-LEFT OVERRIDE}\N{POP DIRECTIONAL ISOLATE}ulf",
+    ),
+    "turned around in an isolate": (
+        "flu",
+        "\N{LEFT-TO-RIGHT ISOLATE}\N{RIGHT-TO-LEFT OVERRIDE}ulf\N{POP DIRECTIONAL ISOLATE}",
+    ),
+    "turned around twice": (
+        "bird flu",
+        "\N{RIGHT-TO-LEFT OVERRIDE}ulf\N{LEFT-TO-RIGHT OVERRIDE}bird \N{POP DIRECTIONAL FORMATTING}",
+    ),
+    "an override that a program passes over": ("flu", "\N{RIGHT-TO-LEFT OVERRIDE}flu"),
+    "Hebrew from the left": ("\u05d0\u05d1", "\N{LEFT-TO-RIGHT OVERRIDE}\u05d1\u05d0"),
+    "capitals of another script": (
+        "\N{CYRILLIC CAPITAL LETTER TE}\N{CYRILLIC CAPITAL LETTER I}\N{CYRILLIC CAPITAL LETTER EF}",
+        "\N{CYRILLIC SMALL LETTER TE}\N{CYRILLIC SMALL LETTER I}\N{CYRILLIC SMALL LETTER EF}",
+    ),
 }
 
 
 @pytest.mark.parametrize(("one", "other"), TWINS.values(), ids=TWINS.keys())
 def test_values_that_look_alike(one: str, other: str) -> None:
-    """Two values that nobody can tell apart are found, among others that differ."""
+    """Two values that no one can tell apart are found, among others that differ."""
     assert one != other
     assert lookalikes([one, "gout", other, "rash"]) == [[one, other]]
 
@@ -70,6 +121,41 @@ def test_values_that_do_not_look_alike() -> None:
         )
         == []
     )
+
+
+HONEST = {
+    "accents that make a letter": "a ä e ė é ê z ż f ḟ ç c ñ n İ I ø o ł đ d",
+    "dots and accents of a tone": "ọ ọ́ ọ̀ o n ñ ń n̄ n̂ m̃ m",
+    "Cyrillic": "и й ус үс нам һам ё э",  # noqa: RUF001
+    "Greek": "μα υα σα νυ μυ ρυ α ά",  # noqa: RUF001
+    "vowels and tones of other scripts": "क कि की กา ก้า ש שׁ שׂ か が ハ パ 각 가 ب بَ",
+    "Chinese": "漢 汉 日 曰",
+}
+"""Values that differ for all who read their script."""
+
+
+@pytest.mark.parametrize("values", HONEST.values(), ids=HONEST.keys())
+def test_values_that_differ_in_their_own_script(values: str) -> None:
+    """A mark that makes a letter, and letters of one script, are differences that are seen."""
+    assert lookalikes(values.split()) == []
+
+
+def test_each_sign_that_is_not_drawn() -> None:
+    """Whatever Unicode calls a format, a selector or a filler is not seen, at either end."""
+    for code in range(0x80, 0x110000):
+        sign = chr(code)
+        name = unicodedata.name(sign, "")
+        if unicodedata.category(sign) == "Cf" or re.search(
+            r"VARIATION SELECTOR|^HANGUL.*FILLER", name
+        ):
+            assert lookalikes(["flu", f"{sign}flu"]) == [["flu", f"{sign}flu"]], name
+            assert lookalikes(["flu", f"flu{sign}"]) == [["flu", f"flu{sign}"]], name
+
+
+def test_a_text_that_is_opened_without_end() -> None:
+    """A value of many overrides takes no time, and none of them is seen."""
+    many = "\N{RIGHT-TO-LEFT OVERRIDE}\N{RIGHT-TO-LEFT ISOLATE}" * 20_000 + "flu"
+    assert lookalikes(["flu", many]) == [["flu", many]]
 
 
 @pytest.mark.parametrize("name", ["generalized", "bucketized", "sliced", "perturbed"])
