@@ -128,10 +128,32 @@ def test_a_backup_comes_back(clinic: Any) -> None:
     assert (made["folder"], [each["series"] for each in made["series"]]) == ("another", ["clinic"])
     for path in Path().glob("clinic.db*"):
         path.unlink()
-    assert "series reconcile" in clinic("series", "import", "backup/clinic.series", *AT).out
+    taken = clinic("series", "import", "backup/clinic.series", *AT)
+    assert "'phalanx series reconcile clinic'" in taken.out
+    assert "next publish" not in taken.out
     assert "may be an old one" in clinic("publish", "plan.toml").err
     assert clinic("series", "reconcile", "clinic", *AT).code == 0
     assert clinic("publish", "plan.toml").code == 0
+
+
+def test_a_copy_says_whether_it_has_to_be_reconciled(clinic: Any) -> None:
+    """Where no mark is, or the mark has more; and not where it has what was copied."""
+    assert clinic("series", "export", "clinic", *AT, "--to", "copy", "--copy").code == 0
+    new = ("--ledger", "new.db")
+    assert json.loads(clinic("series", "import", "copy", *new, "--json").out)["reconcile"] is True
+    assert clinic("series", "reconcile", "clinic", *new).code == 0
+    Path("clinic.db").unlink()
+    said = clinic("series", "import", "copy", *AT)
+    assert "goes on here with its next publish" in said.out and "reconcile" not in said.out
+    assert clinic("publish", "plan.toml").code == 0
+    Path("clinic.db").unlink()
+    again = json.loads(clinic("series", "import", "copy", *AT, "--json").out)
+    assert again["reconcile"]
+    refused = clinic("publish", "plan.toml")
+    assert (refused.code, "Use the newest, or 'phalanx series reconcile'" in refused.err) == (
+        2,
+        True,
+    )
 
 
 def test_a_key_is_changed(clinic: Any) -> None:

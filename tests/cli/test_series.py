@@ -341,6 +341,7 @@ def test_a_moved_series_remembers_its_persons(
         "file": "clinic.series",
         "key": "clinic.series.key",
         "copy": False,
+        "reconcile": False,
     }
     assert (said.code, json.loads(said.out)) == (0, expected)
     said = call("series", "import", "clinic.series", "--ledger", new, "--json")
@@ -381,12 +382,19 @@ def test_a_move_as_text(clinic) -> None:
         (
             taken,
             [
-                "goes on here with its next publish",
+                "Series clinic (2 release(s)) is in this ledger.",
                 "It came from a copy",
+                "run 'phalanx series reconcile clinic' with this ledger",
                 "Now remove copy and copy.key.",
             ],
         ),
-        (mapped, [f"missing: {Path.cwd() / 'elsewhere' / 'clinic-2'}"]),
+        (
+            mapped,
+            [
+                "goes on here with its next publish",
+                f"missing: {Path.cwd() / 'elsewhere' / 'clinic-2'}",
+            ],
+        ),
         (
             clinic("series", "show", "clinic", "--ledger", "clinic.db"),
             ["moved to another ledger on"],
@@ -395,7 +403,8 @@ def test_a_move_as_text(clinic) -> None:
     ):
         assert said.code == 0, said
         assert not [word for word in words if word not in said.out]
-    assert "missing" not in taken.out
+    assert "missing" not in taken.out and "next publish" not in taken.out
+    assert "reconcile" not in mapped.out
     assert "moved" not in clinic("series", "list", "--ledger", "second.db").out
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx series``: what a ledger knows, and how it goes to another ledger."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -207,7 +208,7 @@ def export(
     """Put a series into a sealed file, for another ledger; from then on this ledger refuses to
     publish it, unless it is a copy.
 
-    JSON keys: series, releases, folders, file, key, copy.
+    JSON keys: series, releases, folders, file, key, copy, reconcile.
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.ledger import Ledger
@@ -257,7 +258,8 @@ def import_(
     """Take a series from a file that 'series export' wrote, whole or not at all; the ledger is made
     where there is none.
 
-    JSON keys: series, releases, folders, file, key, copy.
+    JSON keys: series, releases, folders, file, key, copy, reconcile (whether it is published only
+    after 'series reconcile').
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.ledger import Ledger
@@ -271,8 +273,8 @@ def import_(
         show_json(taken.to_json())
         return
     show_line(
-        f"Series {taken.series} ({taken.releases} release(s)) is in this ledger, and goes on here"
-        " with its next publish."
+        f"Series {taken.series} ({taken.releases} release(s)) is in this ledger"
+        + ("." if taken.reconcile else ", and goes on here with its next publish.")
     )
     for absent in [where for where in taken.folders if not Path(where).is_dir()]:
         show_line(
@@ -281,8 +283,13 @@ def import_(
         )
     if taken.copy:
         show_line(
-            "It came from a copy: do not publish it from the ledger that it was copied from any"
-            " more, and say what was published since by 'series reconcile'."
+            "It came from a copy: do not publish it from the ledger that it was copied from any more."
+        )
+    if taken.reconcile:
+        show_line(
+            "It goes on here once you say what was published since the copy was made: run 'phalanx"
+            f" series reconcile {shlex.quote(taken.series)}' with this ledger, and with the folders"
+            " of releases that the copy does not have."
         )
     show_line(f"Now remove {taken.file} and {taken.key}.")
 
@@ -352,7 +359,7 @@ def backup(
     """Put a copy of every series that goes on here into a new folder, as 'series export --copy'
     does; all of them, or nothing.
 
-    JSON keys: folder, series (each series, releases, folders, file, key, copy).
+    JSON keys: folder, series (each series, releases, folders, file, key, copy, reconcile).
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.ledger import Ledger

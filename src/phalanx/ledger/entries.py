@@ -68,9 +68,11 @@ class SeriesFile:
     """The file of its key."""
     copy: bool
     """Whether the series goes on where it came from."""
+    reconcile: bool = False
+    """Whether the ledger that it came to refuses to publish it before ``series reconcile``."""
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: series, releases, folders, file, key, copy."""
+        """Stable keys: series, releases, folders, file, key, copy, reconcile."""
         return asdict(self) | {
             "folders": list(self.folders),
             "file": str(self.file),

@@ -209,6 +209,7 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
                 rows.mark.begin(series)
         if not c.copy:
             rows.mark.advance(series, taken)
+        marked = rows.mark.read().get(series)
     return SeriesFile(
         series=series,
         releases=len(releases),
@@ -216,6 +217,7 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
         file=file,
         key=key_file,
         copy=c.copy,
+        reconcile=marked is None or not taken.covers(marked),
     )
 
 
