@@ -30,6 +30,12 @@ _BEFORE: Final = re.compile(r"(?<![\w+.])[A-Za-z][\w+.-]{0,99}:/*+(?!user@host)"
 """What stands before a password in a run of letters that has an @ behind it. It has a longest
 length: else the time for a long name would grow with its square.
 """
+_BEFORE_BLANKS: Final = re.compile(
+    r"(?<![\w+.])[A-Za-z][\w+.-]{0,99}:/++(?!user@host)(?=[^\s/?#@]*:)"
+)
+"""What stands before a user and a password in which blanks or quotes are, up to the last @."""
+_AT: Final = re.compile(r"@(?<!://user@)|@(?!host)")
+"""An @, other than that of the address which our own sentences give as an example."""
 EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "dp": ("opendp", "dp_accounting"),
     "mutual-cover": ("highspy",),
@@ -55,7 +61,24 @@ _QUOTED: Final = re.compile(r"(?s)(?<!\w)'.*'|`.*`|(?<!message: )\".*\"")
 """What they quote of a file, which may say the same; the words of the system stand in Rust's quotes
 behind ``message: ``.
 """
-_OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
+_OPTION: Final = re.compile(
+    r"""(?ix)
+    (
+        (?: passw(?:or)?d | pwd | passfile | passphrase | secret | token
+          | (?: (?<![a-z]) | (?<=%[0-9a-f]{2}) ) pass )
+        (?: ['"] (?=\s*:\s*['"]) )?  # of JSON
+        (?: \s | %20 )* (?: = | : | %(?:25)*3[ad] ) (?: \s | %20 )*
+    )
+    (?:
+        \\* " (?! [;,.):]* (?:\s|$) ) [^"]+ "
+      | \\* ' (?! [;,.):]* (?:\s|$) ) [^']+ '
+      | \\* ['"]? (?: [^\s'"&] | ['"] (?=[^\s'"&;,.):]) )+
+    )
+    """
+)
+"""A password or the like behind its name, which is no end of a longer word (a compass), in quotes
+or without.
+"""
 
 
 class PhalanxError(Exception):
@@ -145,7 +168,17 @@ def without_passwords(text: str) -> str:
     >>> without_passwords("sqlite:///a.db?password=pw ann:pw@db")
     'sqlite:///a.db?password=… ann:…@db'
     """
-    return _OPTION.sub(r"\1=…", _RUN.sub(lambda run: _without_user(run[0]), text))
+    lines = "\n".join(map(_without_blanks, text.split("\n")))
+    return _OPTION.sub(r"\1…", _RUN.sub(lambda run: _without_user(run[0]), lines))
+
+
+def _without_blanks(line: str) -> str:
+    """A line less a user and a password in which blanks or quotes may stand."""
+    begin = _BEFORE_BLANKS.search(line)
+    if begin is None:
+        return line
+    last = max((at.start() for at in _AT.finditer(line, begin.end())), default=-1)
+    return line if last < 0 else f"{line[: begin.end()]}…{line[last:]}"
 
 
 def _without_user(run: str) -> str:

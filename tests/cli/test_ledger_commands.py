@@ -169,6 +169,8 @@ SECRET = "s3cr3t"  # noqa: S105 - a marker
 MISTYPED = [
     "postgresql:/ann:{}@db/x", "postgresql:ann:{}@db/x", "postgresql//ann:{}@db/x", "POSTGRESQL://ann:{}@db/x", "postgres:///ann:{}@db/x", "ann:{}@db/x",
     "postgresql://ann:a@b{}@db/x", "postgresql://ann:/{}@db/x", "postgresql://ann@db/x?password={}", "mysql://ann:{}@db/x", "sqlite:/ann:{}@db",
+    "postgresql://ann:{} pw@127.0.0.1:1/db", "postgresql://ann:pw {}@127.0.0.1:1/db", "password = '{}'", "postgresql://h/db?options=-c%20password%3D{}",
+    "pass={}", "pwd = {}", "passwd: {}", 'token="{}"',
 ]  # fmt: skip
 PLACES = [
     ("series", "list", "--ledger", "{}"), ("series", "show", "clinic", "--ledger", "{}"), ("series", "list", "{}"), ("{}",), ("publish", "{}"),
