@@ -239,7 +239,7 @@ def test_the_formats(tmp_path: Path) -> None:
             series_in(tmp_path, formats=formats)
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", ".hidden", "/abs"])
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", ".hidden", "/abs", "a\x1b[31m", "a\u202eb"])
 def test_names_that_are_no_folder(tmp_path: Path, name: str) -> None:
     """A series cannot be called what would leave its folder, or hide in it."""
     with pytest.raises(SchemaError, match="cannot be a folder's name"):

@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of columns that are more than names: refused where a table, a schema or a manifest comes
-in, so that a name is a name behind the door.
+"""Names of columns and of series that are more than names: refused where a table, a schema or a
+manifest comes in, so that a name is a name behind the door.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from phalanx.errors import PhalanxError
 
 MAX_NAMES: Final = 10_000
 """So many columns may a table have: each takes its time, however few the rows are."""
+
+
+def is_of_a_folder(name: str) -> bool:
+    r"""Whether a series may be called so: its folders are, and a page or a terminal shows it.
+
+    >>> is_of_a_folder("ward-a"), is_of_a_folder("../a"), is_of_a_folder("a\x1b[31m")
+    (True, False, False)
+    """
+    return (
+        bool(name) and Path(name).name == name and not name.startswith(".") and name.isprintable()
+    )
 
 
 def check_named(names: Iterable[str], refusal: type[PhalanxError]) -> None:

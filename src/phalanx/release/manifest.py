@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from phalanx.data.names import check_names
+from phalanx.data.names import check_names, is_of_a_folder
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
@@ -211,6 +211,11 @@ class Manifest(_Strict):
                 f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the"
                 " publisher for the folder again."
             ) from None
+        if manifest.series and not is_of_a_folder(manifest.series):
+            raise ReleaseError(
+                f"{where}: the manifest has a series name that is no folder's, or that cannot be"
+                " shown; ask the publisher for the folder again."
+            )
         check_names(
             (
                 name

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from phalanx.data.names import is_of_a_folder
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import check_index
 from phalanx.data.sources.source import is_csv, read_source
@@ -121,7 +122,7 @@ def check_parts(
             f"the series name {shortened(repr(name))} has {size} bytes, and {_LONGEST} fit into the"
             " names of its folders; shorten it."
         )
-    if not name or Path(name).name != name or name.startswith(".") or "\0" in name:
+    if not is_of_a_folder(name):
         raise SchemaError(
             f"the series name {shortened(repr(name))} cannot be a folder's name; use letters, digits, '-' and '_'."
         )

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from phalanx import GlobalGuarantee, Prefix, Schema, Series, verify
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, ReleaseError
 from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.release.manifest import NAME
 from support.tampering_cases import METHODS, SCHEMA, issue, notes, people, refusal, stated, written
@@ -177,6 +177,39 @@ def test_a_twin_in_a_release_is_pointed_out(tmp_path: Path, name: str) -> None:
     )
     found = next(v for v in verify(bent).checks if v.name.endswith("values that look alike"))
     assert (found.result, found.worst_cases.height) == ("not covered", 1)
+
+
+NO_FOLDERS = (
+    "../../../tmp/x\x1b[31m<script>",
+    "../x",
+    "/x",
+    "..",
+    ".x",
+    "a/b",
+    "a\x1b[31m",
+    "a\n",
+    "a\N{RIGHT-TO-LEFT OVERRIDE}b",
+)
+
+
+def test_a_series_that_is_called_what_no_folder_is(tmp_path: Path) -> None:
+    """A name that leaves its folder, or turns a terminal or a page over, is refused and not shown;
+    none at all does no harm.
+    """
+    (folder,) = issue(tmp_path / "out", METHODS["generalized"], [people()], formats=("parquet",))
+    manifest = json.loads((folder / NAME).read_text())
+
+    def called(series: str) -> Path:
+        content = json.dumps(manifest | {"series": series}, indent=1, ensure_ascii=False)
+        (folder / NAME).write_text(content + "\n", encoding="utf-8")
+        return folder
+
+    for name in NO_FOLDERS:
+        with pytest.raises(ReleaseError, match="a series name that is no folder's") as error:
+            verify(called(name))
+        assert str(error.value).isprintable() and "script" not in str(error.value)
+    for name in ("", "é <b>", "ward-a"):
+        assert verify(called(name)).holds
 
 
 def numbers(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
