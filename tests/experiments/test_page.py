@@ -168,6 +168,19 @@ def test_safe_sampling_is_measured_without_data(tmp_path):
     assert "## m-invariance" not in text
     for name in re.findall(r"\]\((figures/[^)]*)\)", text):
         ET.fromstring((tmp_path / name).read_text(encoding="utf-8"))  # noqa: S314 ours
+    came_out, committed = (
+        claims_by_figure(place / "figures" / "safe_sampling.json")
+        for place in (tmp_path, EXPERIMENTS)
+    )
+    for figure, claims in committed.items():  # nothing is drawn, and nothing timed
+        assert came_out[figure] == claims, "the page is stale: page.py --only safe_sampling"
+    assert came_out.keys() == committed.keys()
+
+
+def claims_by_figure(kept):
+    """What is claimed of each figure, what came out here, and the verdict."""
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    return {figure["name"]: figure["claims"] for figure in found["figures"]}
 
 
 def test_without_the_data_one_sentence_says_what_to_set(tmp_path):
