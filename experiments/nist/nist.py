@@ -118,9 +118,13 @@ def drawn(folder: Path, place: Path) -> Iterator[tuple[str, str, pl.DataFrame]]:
         )
     table.write_parquet(place / "people.parquet")
     for plan in plans():
-        shutil.copy(plan, place)
-        release = px.Plan.read(place / plan.name).publish(seed=1)
-        yield plan.stem, named(plan), release.draw(1, seed=1)[0]
+        yield plan.stem, named(plan), draw(plan, place)
+
+
+def draw(plan: Path, place: Path) -> pl.DataFrame:
+    """The table of a plan, drawn from its release of the ``people.parquet`` of a place."""
+    shutil.copy(plan, place)
+    return px.Plan.read(place / plan.name).publish(seed=1).draw(1, seed=1)[0]
 
 
 def sha1(table: bytes) -> str:
