@@ -5,18 +5,23 @@ holders, for each strategy, on four series; and what a registry wins back.
 The method alone is run, without ledger and check, so that all of it takes minutes.
 
     PHALANX_DATA=folder python experiments/global_guarantee/groupings.py [--only
-    panel|health|encounters|reports] [--l 2]
+    panel|health|encounters|reports] [--l 2] [--times 5]
 
-Prints for each release series: groups with a protected value, their average size, the mean width of
-their intervals (each group counted once), the mean width over all rows, values that were
-suppressed, the release in which that began, and seconds. Two series need no data folder: a made-up
-panel of workers whose occupation mostly stays, half of the occupations protected; and the German
-health panel of the demo, with the number of visits to a doctor.
+Publishes each series five times, with seeds, and prints means over these times, with the least and
+the greatest in brackets where they differ: the average size of groups with a protected value, the
+mean width of their intervals (each group counted once), the mean width over all rows, values that
+were suppressed, the first release in which one was, and seconds of the processor. *Beside grown*:
+both widths beside those of groups that grow around holders, of the same strategy and without a
+registry. Two series need no data folder: a made-up panel of workers whose occupation mostly stays,
+half of the occupations protected; and the German health panel of the demo, with the years of
+schooling.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 import polars as pl
@@ -36,6 +41,21 @@ STRATEGIES = {
     "geometric, alpha = 1.5": {"strategy": "geometric", "alpha": 1.5},
     "constant-ratio, k' = 5": {"strategy": "constant-ratio", "horizon": 5},
 }
+WAYS = (("bottom-up", False), ("balanced", False), ("balanced", True))
+"""Groupings, and whether there is a registry; the first is what the others stand beside."""
+SMALL = 300
+"""Rows of two tables that are published first, which loads the kernels."""
+HEADER = (
+    "strategy",
+    "grouping",
+    "size of groups with a protected value",
+    "their width %",
+    "width of all rows %",
+    "beside grown",
+    "suppressed",
+    "from release",
+    "s",
+)
 Tables = tuple[Schema, Sequence[pl.DataFrame], list[str]]
 
 
@@ -133,17 +153,38 @@ def registry_of(schema: Schema, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(known).unique(schema.identifier, keep="first", maintain_order=True)
 
 
-def measured(tables: Tables, method: GlobalGuarantee, *, registered: bool = False) -> list[str]:
-    """What a series of releases looks like: means over releases and groups, sums of what is
-    suppressed; ``registered``: with a registry of everybody who is ever there.
+@dataclass(frozen=True)
+class Measured:
+    """What one series of releases looks like: means over releases and groups, and the sum of what is
+    suppressed.
+    """
+
+    size: float
+    """Members of a group with a protected value."""
+    width: float
+    """Mean width of such groups, in per cent."""
+    rows: float
+    """Mean width over all rows, in per cent."""
+    suppressed: int
+    first: int | None
+    """The release in which something was suppressed first."""
+    seconds: float
+
+
+def measured(
+    tables: Tables, method: GlobalGuarantee, seed: int, *, registered: bool = False
+) -> Measured:
+    """What a series of releases looks like; ``registered``: with a registry of everybody who is ever
+    there.
     """
     schema, frames, protected = tables
     registry = registry_of(schema, frames) if registered else None
     memory, sizes, widths, rows, suppressed = Memory(), [], [], [], []
-    began = time.perf_counter()
+    randomness = Randomness.seeded(seed)
+    began = time.process_time()
     for frame in frames:
         microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)), registry)
-        draft = method.publish(microdata, memory, Randomness.secure())
+        draft = method.publish(microdata, memory, randomness)
         memory = memory.after(draft, draft.mapping(microdata))
         shown = (draft.suppressed.microdata or microdata).sensitive
         held = (
@@ -180,21 +221,46 @@ def measured(tables: Tables, method: GlobalGuarantee, *, registered: bool = Fals
         suppressed.append(
             sum(draft.suppressed.values.values()) + sum((draft.suppressed.rows or {}).values())
         )
-    first = next((i + 1 for i, values in enumerate(suppressed) if values), "")
-    return [
-        f"{np.mean(sizes):.2f}",
-        f"{100 * np.mean(widths):.2f}",
-        f"{100 * np.mean(rows):.2f}",
+    return Measured(
+        float(np.mean(sizes)),
+        100 * float(np.mean(widths)),
+        100 * float(np.mean(rows)),
         sum(suppressed),
-        first,
-        f"{time.perf_counter() - began:.1f}",
+        next((i + 1 for i, values in enumerate(suppressed) if values), None),
+        time.process_time() - began,
+    )
+
+
+def of_all(values: Sequence[float], digits: int = 2) -> str:
+    """The mean, and in brackets the least and the greatest where they differ."""
+    least, mean, greatest = (f"{f(values):,.{digits}f}" for f in (min, fmean, max))
+    return mean if least == greatest else f"{mean} ({least} to {greatest})"
+
+
+def row(times: Sequence[Measured], grown: Sequence[Measured]) -> list[str]:
+    """The cells of one way to publish a series, beside the same with groups that grow."""
+    beside = [
+        f"{fmean(getattr(m, what) for m in times) / fmean(getattr(m, what) for m in grown):.1f}"
+        for what in ("width", "rows")
+    ]
+    return [
+        of_all([m.size for m in times]),
+        of_all([m.width for m in times]),
+        of_all([m.rows for m in times]),
+        "" if times is grown else ", ".join(beside),
+        of_all([m.suppressed for m in times], 0),
+        str(min((m.first for m in times if m.first), default="")),
+        f"{fmean(m.seconds for m in times):.1f}",
     ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", choices=list(SERIES))
     parser.add_argument("--l", type=int, default=2)
+    parser.add_argument("--times", type=int, default=5, help="how often each is published; 5")
     asked = parser.parse_args()
     for name, make in SERIES.items():
         if asked.only not in (None, name):
@@ -202,11 +268,8 @@ def main() -> None:
         tables = make()
         rows = []
         for strategy, settings in STRATEGIES.items():
-            for grouping, registered in (
-                ("bottom-up", False),
-                ("balanced", False),
-                ("balanced", True),
-            ):
+            grown: list[Measured] = []
+            for grouping, registered in WAYS:
                 method = GlobalGuarantee(
                     l=asked.l,
                     protect=tables[2],
@@ -215,23 +278,19 @@ def main() -> None:
                     **settings,
                 )
                 way = f"{grouping}, registry" if registered else grouping
-                rows.append([strategy, way, *measured(tables, method, registered=registered)])
+                measured((tables[0], [t.head(SMALL) for t in tables[1][:2]], tables[2]), method, 1)
+                times = [
+                    measured(tables, method, seed, registered=registered)
+                    for seed in range(1, asked.times + 1)
+                ]
+                grown = grown or times
+                rows.append([strategy, way, *row(times, grown)])
                 tell(f"{name}: {strategy}, {way}")
-        header = [
-            "strategy",
-            "grouping",
-            "size of groups with a protected value",
-            "their width %",
-            "width of all rows %",
-            "suppressed",
-            "from release",
-            "s",
-        ]
         title = (
             f"{name}: {len(tables[1])} releases, {sum(t.height for t in tables[1])} rows,"
             f" {len(tables[2])} values protected, l = {asked.l}"
         )
-        print(f"### {title}\n\n{table_of(header, rows)}\n", flush=True)
+        print(f"### {title}\n\n{table_of(HEADER, rows)}\n", flush=True)
 
 
 if __name__ == "__main__":
