@@ -25,8 +25,8 @@ class Claim:
     """None where too little was measured to say."""
     rule: str = ""
     """When it counts as held, where the paper's words leave that open."""
-    why: str = ""
-    """What is behind it where it does not hold."""
+    why: str | Callable[[Any], str] = ""
+    """What is behind it where it does not hold; as what was found has it, or whatever that was."""
 
 
 @dataclass(frozen=True, kw_only=True)

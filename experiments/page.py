@@ -74,11 +74,12 @@ def _figure(figure: Figure, begins: Path, variant: Variant) -> dict[str, Any]:
 def _claim(claim: Claim, found: Any) -> dict[str, Any]:
     held = claim.holds(found)
     held = held if held is None else bool(held)  # numpy has a truth of its own
+    why = claim.why(found) if callable(claim.why) else claim.why
     return {
         "says": claim.says + (f" *({claim.rule})*" if claim.rule else ""),
         "ours": claim.ours(found),
         "verdict": VERDICTS[held],
-        "why": claim.why or "not explained" if held is False else "",
+        "why": why or "not explained" if held is False else "",
     }
 
 

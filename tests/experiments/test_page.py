@@ -121,6 +121,34 @@ def test_what_nobody_explained_says_so(scripts, tmp_path):
     assert made["claims"][0]["why"] == "not explained"
 
 
+def test_a_reason_may_depend_on_what_was_found(scripts, tmp_path):
+    """An excuse that what was found does not bear is not given."""
+    for found, why in ((1, "noise"), (0, "not explained")):
+        figure = made_up(scripts, found, why=lambda f: "noise" if f else "")
+        made = scripts.page._figure(figure, tmp_path / "paper", "full")
+        assert made["claims"][0]["why"] == why
+
+
+TOLD = """
+from types import SimpleNamespace
+import paper
+print(paper.apart([2.0003, 2.0015, 2.003], 2), paper.apart([2.0, 2.0], 2), paper.apart([1, 3], 0))
+for seconds in ((3, 1, 2), (3, 2, 1)):
+    rounds = {str(i): SimpleNamespace(seconds=[s]) for i, s in enumerate(seconds)}
+    print(bool(paper.shared(rounds)))
+"""
+
+
+def test_means_are_told_apart_and_the_excuse_is_for_noise():
+    """Two means that differ do not read the same; that the machine was shared is said where seconds
+    are in no order, and not where they fall.
+    """
+    paths = [str(path) for path in (EXPERIMENTS / "global_guarantee", EXPERIMENTS)]
+    code = f"import sys; sys.path[:0] = {paths}{TOLD}"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\n")[:3] == ["2.000, 2.002, 2.003 2.00, 2.00 1, 3", "True", "False"]
+
+
 def test_the_quick_variant_is_named(scripts, tmp_path):
     """Less is measured, and the figure says what is less; the full one does not."""
     figure = made_up(scripts, 20)
