@@ -3,7 +3,7 @@
 error of counts.
 
     PHALANX_DATA=FOLDER python experiments/safe_sampling/scores.py [--tables panel,made-up,adult,
-        occsal] [--runs 5] [--queries 500] [--epsilons 0.5 1 2]
+        occsal] [--runs 20] [--queries 500] [--epsilons 0.5 1 2]
 
 A score is a weight of the levels times the rows in excess of a crowd; weights are made of what is
 declared, so that for all of them the same proof holds: a row raises a score by 0 or by its weight,
@@ -19,7 +19,8 @@ attribute keeps:
 runs; a tenth of epsilon pays for the choice, delta = 1e-6, the sample rate of the smallest crowds.
 *Best*: the least error that any scheme could have had, of ``--tried`` random ones, without noise in the
 choice. ``panel`` (``rwm5yr``, needs no folder) and ``made-up`` are to choose by, Adult and the
-survey to show. Samples are seeded; choices are the operating system's.
+survey to show. Samples are seeded, and so are choices, which are drawn here by the law of the
+method's own: the greatest score after noise of the exponential distribution.
 """
 
 import argparse
@@ -48,7 +49,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.safe_sampling import private_levels
 from phalanx.methods.safe_sampling.axes import Axis
-from phalanx.methods.safe_sampling.private_choice import UNIT
+from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.schemes import Axes
 from utility import DELTA, SELECTIVITY
 
@@ -122,6 +123,23 @@ def scored_by(weights: Weights) -> Iterator[None]:
         yield
     finally:
         private_levels.weights = real
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Choices that are the same each time: as OpenDP draws them, but by a seed, and with floats.
+    Good for a comparison, not for publication.
+    """
+    rng, real = np.random.default_rng(seed), PrivateChoice.among
+
+    def among(choice: PrivateChoice, scores: Ints) -> int:
+        return int(np.argmax(scores + rng.exponential(choice.scale, len(scores))))
+
+    PrivateChoice.among = among  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        PrivateChoice.among = real  # type: ignore[method-assign]
 
 
 def panel() -> pl.DataFrame:
@@ -221,10 +239,11 @@ def scores(table: Table, runs: int, queries: int, epsilons: list[Fraction], trie
         cells = []
         for weights in SCORES.values():
             with scored_by(weights):
-                found = [
-                    error(table, chosen(table, "levels", promise), promise, run, asked)
-                    for run in range(runs)
-                ]
+                found = []
+                for run in range(runs):
+                    with seeded(run):
+                        scheme = chosen(table, "levels", promise)
+                    found.append(error(table, scheme, promise, run, asked))
             cells.append(f"{np.mean(found):.3f} ({min(found):.3f}-{max(found):.3f})")
         rows.append([f"{float(epsilon):g}", *cells, f"{best(table, promise, asked, tried):.3f}"])
     title = f"{table.name}: error of counts by the score of the choice, {runs} runs"
@@ -236,7 +255,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tables", default="panel,made-up,adult,occsal")
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--tried", type=int, default=100)
     parser.add_argument(
