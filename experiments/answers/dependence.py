@@ -132,7 +132,9 @@ def main() -> None:
     print("\n| method | of whom | questions | held | width, years | mean error, years |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for name, method in METHODS.items():
-        if name.startswith("mutual-cover"):  # nothing bounds its numbers, so that there is no interval
+        if name.startswith(
+            "mutual-cover"
+        ):  # nothing bounds its numbers, so that there is no interval
             continue
         for share in (0.0, 0.3, 1.0):
             what = f"{share:.0%} have the illness of their age and sex"
