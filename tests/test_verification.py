@@ -546,11 +546,14 @@ def test_columns_without_a_role_are_named() -> None:
     frame = pl.DataFrame({"age": [1, 1, 2, 2], "sick": list("abab")})
     checks = verify_table(frame, quasi="age", sensitive="sick", k=2).checks
     assert "other columns" not in [check.name for check in checks]
+    what = pl.Series("what", [object()] * 4, dtype=pl.Object)
     named = frame.with_columns(ward=pl.lit("w"), name=pl.Series(["Ann", "Bob", None, "Dee"]))
+    named = named.with_columns(what)
     verification = verify_table(named, quasi="age", sensitive="sick", k=2)
     (other,) = (check for check in verification.checks if check.name == "other columns")
     assert verification.holds
-    assert "2 column(s) were named neither quasi-identifier nor sensitive" in other.note
+    assert "3 column(s) were named neither quasi-identifier nor sensitive" in other.note
+    assert "('name', 'ward', 'what')" in other.note
     assert "in 'name' every row has another value" in other.note
     assert "Ann" not in other.note
 

@@ -189,6 +189,51 @@ def test_buckets_that_were_cut_leave_as_much_open_as_they_tell_apart(share, leas
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "sum"])
+def test_the_number_itself_may_be_asked_about_beside_another_column(aggregate):
+    """Those of whom it is certain are added up as they are: half of a sum was lost, of which most was
+    certain.
+    """
+    held, off = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        income = np.round(rng.lognormal(7, 1.5, 1000), 1)
+        table = pl.DataFrame({"age": rng.integers(18, 80, 1000), "income": income})
+        types = {"income": "numeric", "age": "numeric"}
+        schema = px.Schema(quasi=["age"], sensitive="income", types=types)
+        release = px.publish(table, schema, px.Anatomy(l=3), seed=seed)
+        for where in ("age > 70 or income > 5000", "income < 500 or income > 4000 and age < 40"):
+            incomes = table.filter(pl.sql_expr(where))["income"]
+            truth = incomes.mean() if aggregate == "mean" else incomes.sum()
+            answer = release.estimate(f"{aggregate}(income) where {where}")
+            held.append(answer.interval[0] <= truth <= answer.interval[1])
+            off.append(abs(answer.estimate - truth) / truth)
+    assert np.mean(held) >= 0.9
+    assert np.mean(off) < 0.15
+
+
+@pytest.mark.parametrize(
+    "method",
+    [px.Slicing(l=3, columns=[["sex", "age"], ["ill"]]), px.Mondrian(k=5, l=3), px.MutualCover(delta="1/10")],
+    ids=lambda method: method.name,
+)  # fmt: skip
+def test_a_number_goes_by_what_another_column_says(method):
+    """However strongly: intervals of sums and means hold where no group tells how it does."""
+    held = []
+    for seed in range(4):
+        table = of_one_age(seed, 500)
+        schema = px.Schema(quasi=["sex", "age"], sensitive="ill", types={"age": "numeric"})
+        release = px.publish(table, schema, method, seed=seed)
+        for where in (*OF_AGES[:3], "age between 60 and 90 and ill = 'dementia'"):
+            for aggregate in ("sum", "mean"):
+                ages = table.filter(pl.sql_expr(where))["age"]
+                answer = release.estimate(f"{aggregate}(age) where {where}")
+                if len(ages) and answer.interval is not None:
+                    truth = ages.mean() if aggregate == "mean" else ages.sum()
+                    held.append(answer.interval[0] <= truth <= answer.interval[1])
+    assert np.mean(held) >= 0.95
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "sum"])
 @pytest.mark.parametrize("l", [2, 3])
 def test_sums_of_buckets_that_were_cut_are_as_open(l, aggregate):
     """Where the illness follows from age and sex, one in five means was left out."""

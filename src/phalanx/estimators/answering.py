@@ -62,6 +62,10 @@ OF_HEAPS: Final = 1.0
 """The same at least where it is asked apart about a value at which most boxes begin, as no income is:
 boxes that hold it do not say how often.
 """
+OF_SUMS: Final = 0.8
+"""The same at least of a sum or a mean of a number that goes by what stands in another facet, or in rows
+that were mixed: what depends on each other there, no group tells.
+"""
 OF_COUNTERFEITS: Final = 0.8
 """The same at least where nothing but counterfeits makes a count uncertain: of few there is no mean."""
 
@@ -395,7 +399,11 @@ def _least_error(model: Model, asked: Query, names: Iterable[str]) -> float:
     texts = any(is_text_between(view, name) for name in names)
     heaps = model.at_heap(asked.where)
     fakes = {*names} == {view.sensitive} and any(p.view.counterfeits.any() for p in model.each())
+    beyond = asked.of is not None and (
+        view.form == "perturbed" or not model.is_in_one(asked.where, asked.of)
+    )
     return max(
+        OF_SUMS if beyond else 0,
         OF_TEXTS if texts else 0,
         OF_MISSING if hidden else 0,
         OF_HEAPS if heaps else 0,

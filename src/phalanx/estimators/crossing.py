@@ -70,6 +70,8 @@ def _of_two(
         if len(places) != 1:
             return None
         asked = apart.pop(places[0], _ALWAYS)
+        if not apart and _is_told(model, asked):
+            return sum(float(_hits(part, asked, number).sum()) for part in model.each()), 0.0
         apart = {**apart, places[0]: asked}
     if len(apart) != 2 or not all(_is_told(model, condition) for condition in apart.values()):
         return None
@@ -84,7 +86,7 @@ def _of_two(
         ways.append(_crossed(model, place, chosen, asked, 0, number))
     expected = ways[0][0]
     deviation = max(abs(way[0] - expected) + way[1] for way in ways)
-    if not math.isfinite(deviation):  # of numbers whose squares no float holds
+    if not math.isfinite(deviation):
         return None
     if isinstance(where, Either):
         one, other = (_expected(model, condition) for condition in apart.values())
@@ -160,8 +162,8 @@ def left_over(
     if number is None:
         off = float((rows * np.multiply.reduce(shares)).sum()) - total * math.prod(means)
     else:
-        moments = zip(*(_moments(part, of_number, number) for part in parts), strict=True)
-        sums, squares = (np.concatenate(each) for each in moments)
+        moments = [part.moments(number.name, of_number, number.shift)[1:] for part in parts]
+        sums, squares = (np.concatenate(each) for each in zip(*moments, strict=True))
         off = float((sums * np.multiply.reduce(shares)).sum())
         within = 1 - float((sums**2 * per_row).sum()) / max(float(squares.sum()), _HARDLY)
         open_.append(max(within, 0.0))
@@ -224,14 +226,17 @@ def _crossed(
 
     def held() -> Iterator[tuple[Held, Floats, Floats]]:
         for part in model.each():
-            hits = _moments(part, asked, number)[0]
-            yield (*_held(part, place, chosen, kinds), hits)
+            yield (*_held(part, place, chosen, kinds), _hits(part, asked, number))
 
-    squares = sum(float(_moments(part, asked, number)[1].sum()) for part in model.each())
-    if not math.isfinite(squares):
-        return 0.0, math.inf
-
-    def shares() -> Shares:
+    def shares() -> Shares | None:
+        squares = None
+        if number is not None:
+            squares = sum(
+                float(part.moments(number.name, asked, number.shift)[2].sum())
+                for part in model.each()
+            )
+            if not math.isfinite(squares):  # of numbers whose squares no float holds
+                return None
         parts = ((each, hits) for each, _, hits in held())
         return learned(parts, values, vectors, kinds or 2, squares)
 
@@ -241,15 +246,17 @@ def _crossed(
     )
     regions = None if number is None else model.bounds.regions[number.name]
     of = ("shares", *key, asked, model.bounds.regions_of(asked), number, regions)
-    return model.shared.of(of, shares).total((each, hits, some) for each, some, hits in held())
+    learnt = model.shared.of(of, shares)
+    if learnt is None:
+        return 0.0, math.inf
+    return learnt.total((each, hits, some) for each, some, hits in held())
 
 
-def _moments(part: Model, asked: Condition, number: _Number | None) -> tuple[Floats, Floats]:
-    """What is counted or added up in each group, and the squares of it, shapes (g,)."""
+def _hits(part: Model, asked: Condition, number: _Number | None) -> Floats:
+    """What is counted or added up in each group, shape (g,)."""
     if number is None:
-        rows = part.rows(asked)
-        return rows, rows
-    return part.moments(number.name, asked, number.shift)[1:]
+        return part.rows(asked)
+    return part.expected(number.name, asked, number.shift)[1]
 
 
 def _held(part: Model, place: int, chosen: Condition, kinds: int) -> tuple[Held, Floats]:

@@ -23,7 +23,7 @@ from phalanx.arrays import Bools, Floats, Ints
 from phalanx.errors import ReleaseError
 from phalanx.estimators.attributing import Held, Shares, diagonal, learned
 from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, parted, put_together, within
-from phalanx.estimators.conditions import All, Comparison, Condition, Either
+from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
 from phalanx.estimators.entries import Facet
 from phalanx.estimators.regions import Regions
 from phalanx.estimators.sharing import Shared
@@ -99,19 +99,26 @@ class Model:
         rows, sums = self.expected(name, where, shift)
         if name is None:
             return rows, sums, sums
-        squares = self._group(where, self._holding(name, where), name, 2, shift)[1]
+        having = self.holding(name, where)
+        squares = self._group(_beside(where, having), having, name, 2, shift)[1]
         return rows, sums, self.view.real * squares
 
     def expected(
         self, name: str | None, where: Condition, shift: float = 0.0
     ) -> tuple[Floats, Floats]:
         """The first two of these."""
-        having = None if name is None else self._holding(name, where)
+        having = None if name is None else self.holding(name, where)
+        where = where if having is None else _beside(where, having)
         share, sums = self._group(where, having, name, 1, shift)
         rows = self.view.real * share
         return rows, rows if name is None else self.view.real * sums
 
-    def _holding(self, name: str, where: Condition) -> Facet:
+    def is_in_one(self, where: Condition, name: str) -> bool:
+        """Whether a facet holds a number and all that is asked beside it."""
+        part = next(self.each())
+        return within(where, part.holding(name, where))
+
+    def holding(self, name: str, where: Condition) -> Facet:
         """The facet that holds a number, with most of the condition beside it."""
         parts = where.parts if isinstance(where, All) else (where,)
         return max(
@@ -158,13 +165,17 @@ class Model:
         """The parts of a condition, those of one facet put together, and which of them says most of
         the number.
         """
-        rest, carrying = list(where.parts), 0
+        rest, carrying, is_there = list(where.parts), 0, False
         conditions: list[Condition] = []
         for facet in self.view.believed:
             here, rest = parted(rest, facet)
             if here:
                 carrying = len(conditions) if facet is having else carrying
+                is_there = is_there or facet is having
                 conditions.append(type(where)(tuple(here)))
+        if having is not None and not is_there:
+            about = [any(t.attribute in having.ends for t in comparisons(part)) for part in rest]
+            carrying = len(conditions) + about.index(True) if any(about) else carrying
         return [*conditions, *rest], carrying
 
     def apart(self, where: All | Either) -> "list[tuple[int, Condition]] | None":
@@ -434,6 +445,27 @@ def _leaves(tree: Leaf | Joined) -> Iterator[Leaf]:
     else:
         for part in tree.parts:
             yield from _leaves(part)
+
+
+def _beside(where: Condition, having: Facet) -> Condition:
+    """The same condition, where what is asked of the facet that has the number stands beside a part of
+    which only some is about it: within each of that part's parts.
+    """
+    if not isinstance(where, All):
+        return where
+    here = [part for part in where.parts if within(part, having)]
+    mixed = [
+        part
+        for part in where.parts
+        if isinstance(part, Either)
+        and not within(part, having)
+        and any(test.attribute in having.ends for test in comparisons(part))
+    ]
+    if not here or len(mixed) != 1:
+        return where
+    either = Either(tuple(All((part, *here)) for part in mixed[0].parts))
+    rest = tuple(p for p in where.parts if p is not mixed[0] and not any(p is h for h in here))
+    return All((*rest, either)) if rest else either
 
 
 def _of_attribute(tree: Leaf | Joined, name: str) -> Iterator[Leaf]:

@@ -149,10 +149,12 @@ def _of_frame(source: Any) -> pl.DataFrame:
 
 
 def _tells_apart(column: pl.Series) -> bool:
+    """Whether each row has another value, of those that can be compared."""
+    dtype = column.dtype
+    if dtype.is_float() or dtype.is_nested() or dtype == pl.Object:
+        return False
     values = column.drop_nulls()
-    return 1 < len(values) == values.n_unique() and not (
-        values.dtype.is_float() or values.dtype.is_nested() or values.dtype == pl.Object
-    )
+    return 1 < len(values) == values.n_unique()
 
 
 def _text(column: pl.Series) -> pl.Series:

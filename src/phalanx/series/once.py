@@ -158,7 +158,7 @@ def as_release(
         evidence=checked.evidence,
         _earlier=earlier,
         _look=checked.look,
-        _published=table,
+        _published=table if isinstance(table, str | Path | pl.DataFrame | pl.LazyFrame) else None,
         _like=pl.DataFrame()
         if isinstance(table, (str, Path, *FETCHED)) or manifest.parts
         else table,

@@ -347,7 +347,8 @@ class Release(folder.Release):
         Parameters
         ----------
         original : frame or path of shape (n, columns), optional
-            The table that was published; of what ``publish`` returned, the one that it was given.
+            The table that was published; of what ``publish`` returned, the one that it was given, where
+            that was a path or a frame of Polars.
         held_out : frame or path, optional
             Other rows of the same kind, that the release was not made of, on which a model that
             learned from the release is tried.
@@ -374,7 +375,7 @@ class Release(folder.Release):
         original = self._published if original is None else original
         if original is None:
             raise ReleaseError(
-                "a release that was read does not hold the table it was made of; give it, as in"
+                "this release does not hold the table it was made of; give it, as in"
                 " measure('table.csv')."
             )
         attributes = self.manifest.attributes

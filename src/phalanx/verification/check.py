@@ -266,7 +266,7 @@ def _without_role(table: Foreign) -> Iterator[Verdict]:
     if not table.others:
         return
     names = [name for name, differs in table.others.items() if differs]
-    which = ", ".join(map(repr, [*names, *table.others][:5]))
+    which = ", ".join(map(repr, [*dict.fromkeys([*names, *table.others])][:5]))
     note = f"not covered: {len(table.others)} column(s) were named neither quasi-identifier nor"
     note += f" sensitive, and nothing was looked at in them ({which})"
     if names:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from phalanx import GlobalGuarantee, Schema, Series, verify
+from phalanx import GlobalGuarantee, Schema, Series, Slicing, verify
 from phalanx.guarantees.consistency.method import _METHODS, method_faults
 from phalanx.methods.base import make, registered
 from phalanx.release.manifest import Manifest
@@ -254,3 +254,12 @@ def test_what_another_package_says_of_its_method_is_not_said_by_this_one(release
         assert "its package says so, and nothing here tells" in notes([path])
     finally:
         (path / "release.json").write_bytes(manifest)
+
+
+def test_intervals_of_slicing_say_how_they_were_made(tmp_path):
+    """Without it, they would be said to tell nothing to who knows the method."""
+    slicing = Slicing(l=2, columns=2, grouping="random", bucket_size=20, generalize_columns_k=60)
+    (path,) = issue(tmp_path, slicing, [people()])
+    assert refusal([path]) == ""
+    stated(path, method=without("generalize_columns_k"), holds_if_method_known=True)
+    assert "says no generalize_columns_k" in refusal([path])

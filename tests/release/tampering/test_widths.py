@@ -16,7 +16,7 @@ import pytest
 from phalanx import MInvariance, Mondrian, Release, Schema, Series, verify
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.guarantees.consistency.widths import boxes_faults
-from support.tampering_cases import issue, people, refusal, stated, written
+from support.tampering_cases import issue, notes, people, refusal, stated, written
 
 TOWNS = Tree.of_mapping({"left": list("abcd"), "middle": list("efgh"), "right": list("ijk")})
 WIDTHS = {"age": 7, "part": 0.35, "day": 30, "town": 3}
@@ -107,6 +107,60 @@ def test_boxes_that_are_said_to_be_widened_and_hold_anybody(tmp_path: Path) -> N
     assert "an end that is no person's value" in refusal([path], **original)
     stated(path, boxes="tight")
     assert "boxes are tight, and the method has a least width" in refusal([path])
+
+
+ENDS = {
+    "days at the last": ([date(9999, 12, 21), date(9999, 12, 31)], 30),
+    "days at the first": ([date(1, 1, 1), date(1, 1, 20)], 25),
+    "more days than there are": ([date(2000, 1, 1), date(2000, 1, 9)], 10_000_000),
+    "whole numbers at the last": ([2**63 - 9, 2**63 - 1], 30),
+    "whole numbers at the first": ([-(2**63), 9 - 2**63], 1000),
+    "more than whole numbers": ([3, 5], 1e30),
+    "more than floats": ([3.5, 5.5], 1e308),
+    "tenths": ([0.1, 0.30000000000000004], 0.1),
+}
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("name", ENDS)
+def test_where_there_is_no_line_of_the_grid(name: str, missing: bool, tmp_path: Path) -> None:
+    """At the ends of what can be written, an honest release is none that is refused."""
+    values, width = ENDS[name]
+    quasi = pl.Series("q", [value for value in values for _ in range(4)])
+    table = pl.DataFrame({"who": range(8), "q": quasi, "ill": list("abababab")})
+    if missing:
+        table = table.with_columns(pl.when(pl.col("who") % 4 > 0).then("q").alias("q"))
+    kind = "date" if quasi.dtype == pl.Date else "numeric"
+    schema = Schema(
+        identifier="who", quasi=["q"], sensitive="ill", types={"q": kind}, missing="value"
+    )
+    for k in (2, 4):
+        to = tmp_path / str(k)
+        ledger = f"sqlite:///{to}/s.db"
+        method = Mondrian(k=k, min_width={"q": width})
+        path = Series("s", schema, method, to=to, ledger=ledger, report=False).publish(table).path
+        for evidence in ({}, {"ledger": ledger}):
+            assert refusal([path], originals=[table], identifier="who", **evidence) == ""
+
+
+def test_an_original_may_hold_whole_numbers_as_others(tmp_path: Path) -> None:
+    """As pandas does where one is missing."""
+    table = persons().select("who", "age", "ill")
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", missing="value")
+    ledger = f"sqlite:///{tmp_path}/s.db"
+    method = Mondrian(k=4, min_width={"age": 1.7})
+    path = Series("s", schema, method, to=tmp_path, ledger=ledger, report=False).publish(table).path
+    for evidence in ({}, {"ledger": ledger}):
+        given = {"originals": [table.to_pandas()], "identifier": "who"}
+        assert refusal([path], **given, **evidence) == ""
+
+
+def test_least_widths_of_another_package_are_its_own(tmp_path: Path) -> None:
+    """What they mean it says itself, and that nothing was checked is said."""
+    (path,) = issue(tmp_path, Mondrian(k=4, l=2), [people()])
+    stated(path, boxes="widened", method={"name": "acme", "min_width": 5})
+    assert refusal([path], originals=[people()], identifier="who") == ""
+    assert "not checked: how a method of another package widened intervals" in notes([path])
 
 
 @pytest.mark.parametrize("widths", [{"age": 0}, {"age": "7"}, {"ill": 3}, {"nothing": 1}, ["age"], {"age": True}])  # fmt: skip

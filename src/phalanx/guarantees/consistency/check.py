@@ -26,6 +26,7 @@ from phalanx.guarantees.consistency.zeros import zero_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import weakened
 from phalanx.guarantees.views.members import counted_faults
+from phalanx.guarantees.views.widening import follow_persons, has_widths
 from phalanx.release.applicable import not_applicable, rows_by_group
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -95,7 +96,7 @@ def check(
         )
     if (
         release.form.has_intervals
-        and release.manifest.boxes == "tight"
+        and follow_persons(release.manifest)
         and not beside_original
         and (evidence is None or release.number not in evidence.microdata)
     ):
@@ -103,6 +104,12 @@ def check(
             "; not checked: whether intervals end at values of persons, which the original table"
             " shows"
         )
+    if (
+        release.form.has_intervals
+        and release.manifest.boxes == "widened"
+        and not has_widths(release.manifest)
+    ):
+        note += "; not checked: how a method of another package widened intervals"
     if unsettled:
         note += (
             "; not checked: whether anything is hidden within the values of"

@@ -202,6 +202,19 @@ def is_of_this_package(manifest: Manifest) -> bool:
     return manifest.method.get("name") in _METHODS
 
 
+def _form_faults(manifest: Manifest, form: str) -> Iterator[str]:
+    """What is published otherwise than a method does it."""
+    name, columns = manifest.method.get("name"), manifest.method.get("generalize_columns_k")
+    if manifest.form != form:
+        yield f"it is {manifest.form}, and {name} publishes {form} releases"
+    elif (
+        form == "sliced"
+        and columns is None
+        and any(len(a.columns) > 1 for a in manifest.attributes)
+    ):
+        yield "it has intervals, and the method says no generalize_columns_k, which makes them"
+
+
 def method_faults(manifest: Manifest) -> Iterator[str]:
     """What a manifest says of a method of this package, and cannot be so."""
     method, name = manifest.method, manifest.method.get("name")
@@ -213,8 +226,7 @@ def method_faults(manifest: Manifest) -> Iterator[str]:
         return
     for parameter in sorted(method.keys() - known.parameters - {"name"}):
         yield f"the method says {parameter[:40]!r}, which is no parameter of {name}"
-    if manifest.form != known.form:
-        yield f"it is {manifest.form}, and {name} publishes {known.form} releases"
+    yield from _form_faults(manifest, known.form)
     promised = {parameter for promise in manifest.guarantees for parameter in promise}
     for parameter in sorted(known.promised - promised & method.keys()):
         if method.get(parameter) is not None and (parameter, method[parameter]) != ("k", 1):

@@ -8,7 +8,7 @@ from fractions import Fraction
 import polars as pl
 
 from phalanx.guarantees.consistency.intervals import both_ends, in_order
-from phalanx.guarantees.views.widening import FLOATS, physical, widths_of
+from phalanx.guarantees.views.widening import LIMITS, NEAR, has_widths, physical, widths_of
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import Manifest, PublishedAttribute
@@ -26,6 +26,8 @@ def boxes_faults(manifest: Manifest, form: Form) -> Iterator[str]:
             f"the manifest says that boxes are {boxes}, and quasi-identifiers are intervals, which"
             " are tight or widened"
         )
+        return
+    if not has_widths(manifest):
         return
     names = {attribute.name for attribute in form.attribute("quasi")}
     widths = manifest.method.get("min_width")
@@ -74,10 +76,12 @@ def _few_leaves(attribute: PublishedAttribute, ends: pl.DataFrame, least: int) -
 
 def _is_narrow(low: float, high: float, least: Fraction) -> bool:
     """Whether an interval is narrower, by the text of its ends, and by more than floats are apart."""
+    if float(high) - float(low) > float(least) * NEAR or (low, high) in LIMITS:
+        return False
     apart = Fraction(str(high)) - Fraction(str(low))
     floats = isinstance(low, float) or isinstance(high, float)
     room = Fraction(max(math.ulp(low), math.ulp(high))) if floats else 0
-    return apart < least - room and (float(low), float(high)) != FLOATS
+    return apart < least - room
 
 
 __all__ = ["boxes_faults", "width_faults"]

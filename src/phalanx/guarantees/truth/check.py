@@ -24,7 +24,7 @@ from phalanx.guarantees.truth.weights import wrong_means
 from phalanx.guarantees.views.boxes import Ends, ends_of, unfitting
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import group_by_group, place
-from phalanx.guarantees.views.widening import widths_of
+from phalanx.guarantees.views.widening import follow_persons, widths_of
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
@@ -154,7 +154,7 @@ def _follows_persons(release: Release) -> bool:
     """Whether a release says that its intervals end at values of persons, or on a grid beside them; a
     form without a manifest says nothing.
     """
-    return isinstance(release, Release) and release.manifest.boxes in ("tight", "widened")
+    return isinstance(release, Release) and follow_persons(release.manifest)
 
 
 def _widths(release: Release) -> Mapping[str, Fraction]:

@@ -15,7 +15,7 @@ from phalanx.data.combinations import Combinations
 from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.truth.covering import Covering, OfBucketized, OfGeneralized, OfSliced
-from phalanx.guarantees.views.widening import widths_of
+from phalanx.guarantees.views.widening import follow_persons, widths_of
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
@@ -110,7 +110,9 @@ def _covering(
 ) -> Covering | None:
     """What is looked for in a release of this form; None where other checks do."""
     if isinstance(form, Generalized):
-        boxes, widths = release.manifest.boxes, widths_of(release.manifest)
+        manifest = release.manifest
+        boxes = manifest.boxes if follow_persons(manifest) else None
+        widths = widths_of(manifest)
         return OfGeneralized(original, hides_values=hides_values, boxes=boxes, widths=widths)
     if isinstance(form, Bucketized):
         return OfBucketized(original, form)

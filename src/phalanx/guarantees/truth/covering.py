@@ -50,7 +50,8 @@ class OfGeneralized:
     be in.
 
     ``hides_values``: whether rows may show less than their person's value; ``boxes``: what the
-    manifest says of their ends, and ``widths`` of the least width of some.
+    manifest says of their ends, None where it is not known what that means, and ``widths`` of the
+    least width of some.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class OfGeneralized:
         original: Combinations,
         *,
         hides_values: bool,
-        boxes: str,
+        boxes: str | None,
         widths: Mapping[str, Fraction],
     ) -> None:
         self._original, self._microdata = original, original.microdata
@@ -108,7 +109,7 @@ class OfGeneralized:
         if self._by_value:
             self._shown.append(pl.DataFrame({"value": groups.values, "rows": groups.totals}))
         self._registered |= bool(groups.registered.any())
-        if self._boxes in ("tight", "widened") and not self._registered:
+        if self._boxes is not None and not self._registered:
             persons = group_by_group(kinds.example[kind], at)
             self._loose += unfitting(self._microdata, boxes, *persons, perhaps=True)[1]
         self._last = form, groups

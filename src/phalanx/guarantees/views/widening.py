@@ -5,7 +5,7 @@ depends on no data.
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -18,15 +18,32 @@ from phalanx.arrays import Bools, Ints
 from phalanx.data.domain import Domain
 from phalanx.release.manifest import Manifest
 
+_METHODS: Final = frozenset({"global-guarantee", "m-invariance", "mondrian"})
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _DAYS: Final = (date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH)
 _WHOLE: Final = (-(2**63), 2**63 - 1)
 FLOATS: Final = (-sys.float_info.max, sys.float_info.max)
+LIMITS: Final = frozenset({_DAYS, _WHOLE, FLOATS})
+"""Intervals of all that can be written, which no width is too much for."""
+NEAR: Final = 1 + 2.0**-40
+"""Floats that are further apart than this times a width are, exactly, no nearer."""
+
+
+def has_widths(manifest: Manifest) -> bool:
+    """Whether it is known what least widths of the manifest's method mean."""
+    return manifest.method.get("name") in _METHODS
+
+
+def follow_persons(manifest: Manifest) -> bool:
+    """Whether a manifest says that intervals end at values of persons, or on a known grid beside them."""
+    return manifest.boxes == "tight" or (manifest.boxes == "widened" and has_widths(manifest))
 
 
 def widths_of(manifest: Manifest) -> Mapping[str, Fraction]:
-    """The least widths that a manifest says, exactly, by attribute."""
-    widths = manifest.method.get("min_width")
+    """The least widths that a manifest says, exactly, by attribute; none of a method of another
+    package, which says by itself what they mean.
+    """
+    widths = manifest.method.get("min_width") if has_widths(manifest) else None
     return {
         str(name): Fraction(str(width))
         for name, width in (widths.items() if isinstance(widths, Mapping) else ())
@@ -61,18 +78,53 @@ class Grid:
         )
 
     def may_follow(self, least: Ints, greatest: Ints, at: Ints) -> Bools:
-        """The same of groups of some of these persons: an end is a value of theirs, or moved from
-        one.
+        """The same of groups of some of these persons: an end is a value of theirs, or a line of the
+        grid beside one.
         """
         low, high = self._published(at)
-        below = {
-            code: {self._value(code), self._moved(code, code)[0]} for code in {*least.tolist()}
-        }
-        above = {
-            code: {self._value(code), self._moved(code, code)[1]} for code in {*greatest.tolist()}
-        }
+        lines = {code: self._lines(code) for code in {*least.tolist(), *greatest.tolist()}}
         shown = zip(least.tolist(), greatest.tolist(), low, high, strict=True)
-        return np.array([x in below[a] and y in above[b] for a, b, x, y in shown], dtype=bool)
+        return np.array(
+            [
+                (x == self._value(a) or x in lines[a][0])
+                and (y == self._value(b) or y in lines[b][1])
+                for a, b, x, y in shown
+            ],
+            dtype=bool,
+        )
+
+    def _lines(self, code: int) -> tuple[set[Any], set[Any]]:
+        """Where a low and a high end may be moved from a value: to the next line, or the one behind it
+        where it would be beyond all that can be written.
+        """
+        if self.domain.type == "categorical":
+            low, high = self._cells(code, code)
+            return {low}, {high}
+        value, (first, last) = self._value(code), self._limits()
+        if value is None:
+            return {None}, {None}
+        exactly, step = Fraction(str(value)), self.width
+        down = Fraction(math.floor(exactly / step)) * step
+        up = Fraction(math.ceil(exactly / step)) * step
+        lows, highs = [down], [up, max(up, down + step)]
+        if up + step > last:
+            lows.append(down - step)
+        if down - step < first:
+            highs += [up + step, up + 2 * step]
+        return (
+            {self._written(max(line, Fraction(first)), math.floor) for line in lows},
+            {self._written(min(line, Fraction(last)), math.ceil) for line in highs},
+        )
+
+    def _whole(self) -> bool:
+        """Whether ends are published as whole numbers, whatever the original holds them as."""
+        return not any(end.dtype.is_float() for end in (self.low, self.high))
+
+    def _limits(self) -> tuple[Any, Any]:
+        return _DAYS if self.domain.type == "date" else _WHOLE if self._whole() else FLOATS
+
+    def _written(self, line: Fraction, outward: Callable[[Fraction], int]) -> Any:
+        return outward(line) if self._whole() else float(line)
 
     def _published(self, at: Ints) -> tuple[list[Any], list[Any]]:
         """The ends of groups, as values compare."""
@@ -100,26 +152,24 @@ class Grid:
         a, b = self._value(low), self._value(high)
         if b is None:
             return None, None
-        whole = not isinstance(b, float)
-        first, last = _DAYS if self.domain.type == "date" else _WHOLE if whole else FLOATS
+        if a is not None and float(b) - float(a) > float(self.width) * NEAR:
+            return a, b
+        first, last = self._limits()
         step, top = self.width, Fraction(str(b))
-        up = math.ceil(top / step) * step
-        down = None
-        if a is not None:
-            bottom = Fraction(str(a))
-            if top - bottom >= step:
-                return a, b
-            down = math.floor(bottom / step) * step
-            up = max(up, down + step)
-            if up > last:  # no line is beyond what can be written
-                down -= step
-            elif down < first:
-                up += step
-            down = max(down, Fraction(first))
-        up = min(up, Fraction(last))
-        if whole:
-            return None if down is None else math.floor(down), math.ceil(up)
-        return None if down is None else float(down), float(up)
+        up = Fraction(math.ceil(top / step)) * step
+        if a is None:
+            return None, self._written(min(up, Fraction(last)), math.ceil)
+        bottom = Fraction(str(a))
+        if top - bottom >= step:
+            return a, b
+        down = Fraction(math.floor(bottom / step)) * step
+        up = max(up, down + step)
+        if up > last:  # no line is beyond what can be written
+            down -= step
+        elif down < first:
+            up += step
+        begin, end = max(down, Fraction(first)), min(up, Fraction(last))
+        return self._written(begin, math.floor), self._written(end, math.ceil)
 
     def _cells(self, low: int, high: int) -> tuple[int, int]:
         """The same of leaves: whole cells of so many of them, the last of which takes what is left."""
@@ -141,4 +191,4 @@ def physical(ends: pl.DataFrame) -> pl.DataFrame:
     return ends.with_columns(pl.col(pl.Date).to_physical())
 
 
-__all__ = ["FLOATS", "Grid", "physical", "widths_of"]
+__all__ = ["LIMITS", "NEAR", "Grid", "follow_persons", "has_widths", "physical", "widths_of"]

@@ -323,7 +323,7 @@ def interval(
     ``min_width`` in :func:`generalize`.
     """
     if width is not None and domain.type == "categorical":
-        low, high = _snap_leaves(domain, low, high, math.ceil(width))
+        low, high = _snap_leaves(domain, low, high, min(math.ceil(width), len(domain)))
     low_values = domain.values.gather(low).alias(f"{name}_low")
     high_values = domain.values.gather(high).alias(f"{name}_high")
     if width is not None and domain.type != "categorical":
