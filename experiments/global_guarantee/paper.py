@@ -153,6 +153,7 @@ class Rounds:
     """Members of a group that holds a protected value, registered persons among them."""
     largest: list[float]
     seconds: list[float]
+    """Of the processor, so that others on the machine do not count."""
     suppressed: int
     persons: int
     releases: float
@@ -205,7 +206,7 @@ def rounds(variant: Variant, strategy: str, at: float, l: int) -> Rounds:
         [float(s.mean()) for s in sizes],
         [x.average for x in run.lines],
         [float(max(s.max(), x.largest)) for s, x in zip(sizes, run.lines, strict=True)],
-        [x.seconds for x in run.lines],
+        [x.processor for x in run.lines],
         sum(x.suppressed for x in run.lines),
         persons.n_unique(),
         persons.height / persons.n_unique(),
@@ -252,23 +253,22 @@ def means(found: Sweep, what: str) -> list[float]:
     return [float(np.mean(getattr(r, what))) for r in found.values()]
 
 
-def moved(found: Sweep, what: str) -> float:
-    """The last five rounds beside rounds two to six (the first has nothing of the one before): the
-    ratio that is farthest from 1.
+def moved(found: Sweep, what: str) -> list[float]:
+    """The last five rounds beside rounds two to six (the first has nothing of the one before), for
+    each line.
     """
-    ends = [
+    return [
         float(np.mean(v[-FIVE:]) / np.mean(v[1 : FIVE + 1]))
         for v in (getattr(r, what) for r in found.values())
     ]
-    return max(ends, key=lambda r: abs(np.log(r)))
 
 
 def flat(what: str, words: str, within: float, why: str = "") -> Claim:
     return Claim(
         says=f"{words} remains nearly unchanged over the rounds",
         rule=f"the last five rounds beside the second to the sixth, within a factor of {within:g}",
-        ours=lambda f: f"{moved(f, what):.2f} times, where it moved most",
-        holds=lambda f: abs(np.log(moved(f, what))) <= np.log(within),
+        ours=lambda f: f"{min(moved(f, what)):.2f} to {max(moved(f, what)):.2f} times",
+        holds=lambda f: all(abs(np.log(ratio)) <= np.log(within) for ratio in moved(f, what)),
         why=why,
     )
 
@@ -290,13 +290,7 @@ def grows(what: str, words: str, why: str | Callable[[Any], str] = "", digits: i
     )
 
 
-SHARED = (
-    "the machine was shared while it was taken: the order is neither the paper's nor its reverse"
-)
-BOTH_WAYS = (
-    "seconds are those of a clock, on a machine that was shared: over the four figures they move up "
-    "as well as down"
-)
+NO_ORDER = "seconds of the processor are in no order: neither the paper's nor its reverse"
 MEANS = (
     "a mean of relative errors of few queries is made by those for almost nobody; with 5,000 of all "
     "reports the first and the last rounds are level (`vaers.py`)"
@@ -322,7 +316,7 @@ def claims(of: str, time: Sequence[Claim] = (), *, sized: str = "") -> list[Clai
         grows("average", f"the average group size increases with {of}", FEW if sized else ""),
         grows("protected", f"the same, of groups that hold a protected value, with {of}"),
         grows("largest", f"the largest group increases with {of}", sized or ONE, 0),
-        flat("seconds", "the execution time", 2, BOTH_WAYS),
+        flat("seconds", "the execution time", 2),
         *time,
     ]
 
@@ -339,7 +333,7 @@ def panels(found: Sweep) -> list[Panel]:
             ("a", "relative error, %", "error"),
             ("b", "average size, with a protected value", "protected"),
             ("c", "largest group", "largest"),
-            ("d", "seconds", "seconds"),
+            ("d", "seconds of the processor", "seconds"),
         )
     ]
 
@@ -347,7 +341,7 @@ def panels(found: Sweep) -> list[Panel]:
 SETTING = (
     "85,768 vaccine reports, those with age and state, and their 289,908 reactions instead of the "
     "hospital database, 20 rounds, 5,000 queries a round, all reports as the registry, groups grown "
-    "around holders."
+    "around holders. Seconds are of the processor."
 )
 QUICKLY = "a tenth of the persons, 100 queries, three places of each sweep instead of four."
 
@@ -367,12 +361,12 @@ def sweep(
     )
 
 
-def shared(found: Sweep) -> str:
-    """The excuse, where the seconds are in no order at all."""
-    return "" if rises(means(found, "seconds")[::-1]) else SHARED
+def unordered(found: Sweep) -> str:
+    """What is said where the seconds are in no order at all."""
+    return "" if rises(means(found, "seconds")[::-1]) else NO_ORDER
 
 
-LONGER = grows("seconds", "with a larger l the execution time is larger", shared)
+LONGER = grows("seconds", "with a larger l the execution time is larger", unordered)
 NO_TREND = Claim(
     says="no consistent trend of the execution time",
     rule="the means do not rise at every step",

@@ -110,6 +110,8 @@ class Line:
 
     number: int
     seconds: float
+    processor: float
+    """Seconds of the processor, of all threads."""
     groups: int
     average: float
     """Members per group with a protected value."""
@@ -165,9 +167,9 @@ def publish(
     lines: list[Line] = []
     for table in tables:
         before = _memory(ledger, name, len(published))
-        began = time.perf_counter()
+        began = time.perf_counter(), time.process_time()
         published.append(series.publish(table, registry=registry))
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began[0], time.process_time() - began[1]
         lines.append(
             _measured(
                 published[-1], table, schema, method, before, ledger, seconds, registry, queries
@@ -193,7 +195,7 @@ def _measured(
     method: Method,
     before: Memory,
     ledger: str,
-    seconds: float,
+    seconds: tuple[float, float],
     registry: pl.DataFrame | None,
     queries: int,
 ) -> Line:
@@ -230,7 +232,8 @@ def _measured(
     suppressed = sum(published.suppressed_values.values()) + sum(published.suppressed_rows.values())
     return Line(
         number=published.number,
-        seconds=seconds,
+        seconds=seconds[0],
+        processor=seconds[1],
         groups=count,
         average=average,
         largest=largest,

@@ -135,13 +135,13 @@ import paper
 print(paper.apart([2.0003, 2.0015, 2.003], 2), paper.apart([2.0, 2.0], 2), paper.apart([1, 3], 0))
 for seconds in ((3, 1, 2), (3, 2, 1)):
     rounds = {str(i): SimpleNamespace(seconds=[s]) for i, s in enumerate(seconds)}
-    print(bool(paper.shared(rounds)))
+    print(bool(paper.unordered(rounds)))
 """
 
 
-def test_means_are_told_apart_and_the_excuse_is_for_noise():
-    """Two means that differ do not read the same; that the machine was shared is said where seconds
-    are in no order, and not where they fall.
+def test_means_are_told_apart_and_noise_is_called_so():
+    """Two means that differ do not read the same; that seconds are in no order is said where
+    they are in none, and not where they fall.
     """
     paths = [str(path) for path in (EXPERIMENTS / "global_guarantee", EXPERIMENTS)]
     code = f"import sys; sys.path[:0] = {paths}{TOLD}"
