@@ -261,7 +261,7 @@ def _checked_manifest(path: Path, each: EachFile = map) -> Manifest:
     _check_links(path)
     if path.is_file():
         raise ReleaseError(
-            f"{path} is a file and not a release folder; another publisher's table is checked by"
+            f"{path} is not a release folder but a file; another publisher's table is checked by"
             " verify_table."
         )
     if not path.is_dir() or not (path / NAME).is_file():
