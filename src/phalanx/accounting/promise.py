@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What safe sampling promises under given parameters, by the paper's theorem and exactly."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from phalanx.accounting import theorem, tight
 from phalanx.accounting.directed import float_above, float_kept
 from phalanx.errors import PlanError
 
+_MOST_STEPS: Final = 1_900_000
+"""The check gives up after two million, and this is a reckoning in floats."""
+_MOST_ZEROS: Final = 1 << 20
+"""The check gives up, too, where beta^k has so many in binary."""
+_HALF: Final = 0.5
 Accounting = Literal["tight", "theorem"]
 """Which delta is promised: the exact one of the mechanism, or the paper's Theorem 3.9."""
 
@@ -37,6 +43,35 @@ class Promise:
     def epsilon_sampling(self) -> Fraction:
         """What is left of epsilon for the sample itself."""
         return self.epsilon - self.epsilon_scheme
+
+    @property
+    def can_be_checked(self) -> bool:
+        """Whether the check of a release comes to an end: it looks at one number of rows after the other
+        from k on, until no larger one can tell more.
+        """
+        x, epsilon = float(1 - self.beta), float(self.epsilon_sampling)
+        delta = self.delta_tight if self.accounting == "tight" else self.delta_theorem
+        if not delta or epsilon <= 0:  # nothing to walk to, which others refuse
+            return True
+        away = x * math.exp(-epsilon)
+        beta = math.log1p(-x) if x < _HALF else math.log(float(self.beta))
+        if -self.k * beta > _MOST_ZEROS * math.log(2):
+            return False
+        fading = (1 - away) * (math.log1p(-away) - beta) - away * epsilon
+        if fading <= 0:
+            return False
+        last = -math.log(delta / (1 - away)) / fading
+        last -= 0.5 * math.log(max(1, math.tau * last * away * (1 - away))) / fading
+        return last - self.k < _MOST_STEPS
+
+    def checkable(self) -> "Promise":
+        """The promise itself; PlanError where no check of a release comes to an end."""
+        if not self.can_be_checked:
+            raise PlanError(
+                f"no check of a release ends with k = {self.k:,} and beta = {float_kept(self.beta)};"
+                " give a less extreme epsilon, or a larger delta."
+            )
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """The promise as plain numbers."""

@@ -295,7 +295,7 @@ def test_later_maxima_count():
     assert theorem_delta(8, beta, epsilon).delta == naive.bad(12, beta, epsilon)
 
 
-@pytest.mark.parametrize(("k", "beta"), [(10**9, "0.1"), (20_000, "0." + "1" * 400)])
+@pytest.mark.parametrize(("k", "beta"), [(10**9, "0.1"), (20_000, 1 - Fraction(1, 3**60_000))])
 def test_crowds_beyond_all_sense_are_given_up(k, beta):
     """A manifest that asks for a computation without end gets none."""
     found = []
@@ -325,6 +325,38 @@ def test_large_crowds_are_reckoned_with(monkeypatch):
         exact <= found <= exact * (1 + Fraction(1, 10**100))
         for exact, found in zip(exactly, rounded, strict=True)
     )
+
+
+@given(
+    st.fractions(min_value=Fraction(1, 10**9), max_value=1 - Fraction(1, 10**9)),
+    st.integers(0, 3000),
+)
+@settings(deadline=None, max_examples=60)
+def test_a_power_lies_between_its_bounds(beta, times):
+    """To nearly a thousand bits."""
+    low, high, zeros = hockey_stick._power(beta, times)
+    assert Fraction(low, 1 << zeros) <= beta**times <= Fraction(high, 1 << zeros)
+    assert high - low <= low >> 900 or times == 0
+
+
+@given(st.fractions(min_value=Fraction(1, 10**30), max_value=1))
+@settings(deadline=None)
+def test_a_walk_ends_by_no_less_than_the_logarithm(share):
+    """And by hardly more: else it goes on over millions of rows where beta is near 1."""
+    bound = hockey_stick._minus_log(share)
+    assert float(bound) >= -math.log(share) - 1e-12
+    assert float(bound) <= -math.log(share) + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [8, 12, 16, 20, 25])
+@pytest.mark.parametrize("bound", [tight_delta, theorem_delta])
+def test_weak_promises_of_very_large_crowds_are_reckoned_with(bound, epsilon):
+    """Of beta near 1 and k of billions, in a moment: delta is about beta^k."""
+    beta = 1 - Fraction(math.exp(-epsilon)).limit_denominator(10**15)
+    k = math.ceil(math.log(1e-6) / math.log1p(-float(1 - beta)))
+    found = bound(k, beta, Fraction(epsilon))
+    assert found.whole
+    assert float(found.delta) == pytest.approx(1e-6, rel=1e-3)
 
 
 @pytest.mark.parametrize("bound", [tight_delta, theorem_delta])

@@ -7,9 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+import phalanx as px
 from phalanx.accounting import theorem_delta, tight_delta
+from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.guarantees.registry import from_parameters
@@ -137,3 +140,19 @@ def test_the_default_beta_is_the_largest_that_the_theorem_allows() -> None:
         SafeSampling(epsilon=2, delta=1e-6, beta=beta, accounting="theorem").promise.beta
         == method.promise.beta
     )
+
+
+@pytest.mark.parametrize("epsilon", [9, 16, 25])
+def test_weak_promises_are_checked_like_others(epsilon):
+    """The check of an epsilon of 9 and more gave up, which was called a fault of Phalanx."""
+    table = pl.DataFrame({"age": [n % 50 for n in range(200)]})
+    method = SafeSampling(
+        epsilon=epsilon, delta=1e-6, scheme={"age": {"low": 0, "high": 50, "width": 10}}, allow_empty=True
+    )  # fmt: skip
+    assert px.publish(table, Schema(quasi=["age"]), method).verify().holds
+
+
+def test_what_no_check_can_follow_is_refused_before_a_table_is_looked_at():
+    """In a sentence, as the other parameters that mean nothing."""
+    with pytest.raises(PlanError, match="no check of a release ends with k = 56"):
+        SafeSampling(epsilon=1e-5, delta=1e-12)

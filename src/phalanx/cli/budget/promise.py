@@ -130,6 +130,10 @@ def _show_promises(
         or 'A plan takes the tight one, unless it says accounting = "theorem"'
         f"{'' if cell is None else '; it needs to be told the beta'}."
     )
+    for way in [way for way, p in sorted(both.items()) if not p.can_be_checked]:
+        show_text(
+            f"No check of a release ends with the {way} one, so that a plan with it is refused."
+        )
 
 
 def _published(promise: Promise, cell: int) -> float:

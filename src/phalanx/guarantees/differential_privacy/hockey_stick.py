@@ -44,19 +44,24 @@ All deltas fall as c grows, so c is replaced by a fraction just below it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds, log_bounds
 
 MOST_STEPS: Final = 2_000_000
 """A walk that would be longer is given up."""
-MOST_BITS: Final = 1 << 22
-"""Of larger crowds, or a beta of more digits, nothing is computed: the probability of k rows would
-take so many bits.
-"""
+MOST_BITS: Final = 1 << 20
+"""Where the probability of k rows has more zeros behind its point, in binary, nothing is computed."""
+_MOST_DIGITS: Final = 1 << 16
+"""Nor where beta has more."""
 _EXACT_BITS: Final = 1 << 18
+_POWER_BITS: Final = 1024
+"""So many has a power of beta that is not exact."""
 _LOOK: Final = 64
 """After so many steps it is asked whether the walk may end."""
+_DIGITS: Final = 128
+"""So many bits behind its point has a number whose logarithm is asked for."""
 _TWO_PI: Final = Fraction(62831, 10000)
 """Below 2 pi."""
 
@@ -76,19 +81,24 @@ class _Binomial:
     whole numbers of units; n and j grow by one at a time.
 
     It begins at n = k - 1 and j = k. Up to n = k + 64 the unit is so small that nothing is rounded,
-    unless that takes too many bits, and later so that the probability of j - 1 has at least 512
-    bits.
+    unless that takes too many bits: then, and later, it is so small that the probability of j - 1
+    has at least 512 bits.
     """
 
     def __init__(self, k: int, beta: Fraction) -> None:
         self.hit, self.whole = beta.numerator, beta.denominator
         self.n, self.j = k - 1, k
-        self.exact_rows = k + 64 if _bits(k, beta) <= _EXACT_BITS else k - 1
-        self.unit = self.whole**self.exact_rows << 512
-        self.point_low = self.point_high = self.hit ** (k - 1) * (
-            self.unit // self.whole ** (k - 1)
-        )
         self.tail_low = self.tail_high = 0
+        if _bits(k, beta) <= _EXACT_BITS:
+            self.exact_rows = k + 64
+            self.unit = self.whole**self.exact_rows << 512
+            self.point_low = self.point_high = self.hit ** (k - 1) * (
+                self.unit // self.whole ** (k - 1)
+            )
+            return
+        self.exact_rows = k - 1
+        self.point_low, self.point_high, zeros = _power(beta, k - 1)
+        self.unit = 1 << zeros
 
     def add_row(self) -> None:
         """From n to n + 1."""
@@ -149,7 +159,7 @@ def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     >>> f"{float(tight_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
     '6.716234e-07'
     """
-    if _bits(k, beta) > MOST_BITS:
+    if _is_too_small(k, beta):
         return Bound(Fraction(0), whole=False)
     c, _ = exp_bounds(epsilon)
     more = one_row_more(k, beta, c)
@@ -229,7 +239,7 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     >>> f"{float(theorem_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
     '2.072312e-05'
     """
-    if _bits(k, beta) > MOST_BITS:
+    if _is_too_small(k, beta):
         return Bound(Fraction(0), whole=False)
     low, high = (1 - (1 - beta) / c for c in exp_bounds(epsilon))
     first = -(-k * high.denominator // high.numerator) - 1  # ceil(k / gamma - 1)
@@ -254,6 +264,37 @@ def _bits(k: int, beta: Fraction) -> int:
     return (k + 64) * beta.denominator.bit_length()
 
 
+def _is_too_small(k: int, beta: Fraction) -> bool:
+    return beta.denominator.bit_length() > _MOST_DIGITS or _power(beta, k - 1)[2] > MOST_BITS
+
+
+def _power(beta: Fraction, times: int) -> tuple[int, int, int]:
+    """Two whole numbers between which, over 2 to the third one, a power of ``beta`` lies.
+
+    >>> low, high, zeros = _power(Fraction(1, 3), 5)
+    >>> Fraction(low, 1 << zeros) <= Fraction(1, 3) ** 5 <= Fraction(high, 1 << zeros)
+    True
+    """
+    zeros = _POWER_BITS + beta.denominator.bit_length() - beta.numerator.bit_length()
+    raised = (1, 1, 0)
+    square = (
+        (beta.numerator << zeros) // beta.denominator,
+        -((-beta.numerator << zeros) // beta.denominator),
+        zeros,
+    )
+    while times:
+        if times & 1:
+            raised = _product(raised, square)
+        square, times = _product(square, square), times >> 1
+    return raised
+
+
+def _product(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int, int]:
+    low, high, zeros = a[0] * b[0], a[1] * b[1], a[2] + b[2]
+    surplus = max(0, high.bit_length() - _POWER_BITS)
+    return low >> surplus, -(-high >> surplus), zeros - surplus
+
+
 def _divergence(x: Fraction, beta: Fraction) -> Fraction:
     """A fraction just below ``KL(x || beta) = x ln(x / beta) + (1 - x) ln((1 - x) / (1 -
     beta))``.
@@ -261,9 +302,11 @@ def _divergence(x: Fraction, beta: Fraction) -> Fraction:
     return x * log_bounds(x / beta)[0] + (1 - x) * log_bounds((1 - x) / (1 - beta))[0]
 
 
+@lru_cache(maxsize=8)  # the largest share is the same at the end of a walk
 def _minus_log(share: Fraction) -> Fraction:
-    """A number that is at least ``-ln(share)``, for a share above 0 and not above 1."""
-    return (share.denominator // share.numerator).bit_length() * log_bounds(Fraction(2))[1]
+    """A number that is hardly more than ``-ln(share)``, for a share above 0 and not above 1."""
+    turned = (share.denominator << _DIGITS) // share.numerator + 1
+    return log_bounds(Fraction(turned, 1 << _DIGITS))[1]
 
 
 def _is_over(n: int, x: Fraction, share: Fraction, fading: Fraction) -> bool:
@@ -271,5 +314,13 @@ def _is_over(n: int, x: Fraction, share: Fraction, fading: Fraction) -> bool:
     ``share``.
     """
     mode = (n + 1) * x.numerator // x.denominator
-    room = share**2 * max(Fraction(1), _TWO_PI * mode * (n - mode) / n)
-    return room >= 1 or 2 * (n + 1) * fading >= _minus_log(room)
+    room = max(Fraction(1), _TWO_PI * mode * (n - mode) / n)
+    if share**2 * room >= 1:
+        return True
+    doublings = (room.numerator // room.denominator).bit_length()
+    below, above = log_bounds(Fraction(2))
+    twice = 2 * (n + 1) * fading
+    halvings = (share.denominator // share.numerator).bit_length() - 1
+    if twice < 2 * halvings * below - doublings * above:  # it is far from over
+        return False
+    return twice >= 2 * _minus_log(share) - (doublings - 1) * below

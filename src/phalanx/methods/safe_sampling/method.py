@@ -203,7 +203,7 @@ class SafeSampling:
                 beta=self.beta,
                 accounting=self.accounting,
                 epsilon_scheme=exact(self.epsilon_scheme, "epsilon_scheme"),
-            )
+            ).checkable()
         except PlanError as wrong:
             raise PlanError(f"[method] safe-sampling: {wrong}") from None
         except ArithmeticError:
@@ -610,10 +610,11 @@ class SafeSampling:
             if self.budget
             else "no more than one release"
         )
+        way = "stop here, as a series keeps its budget" if self.budget else "give [method] a budget"
         raise MethodError(
             f"release {releases} and those before it would cost epsilon"
             f" {at_most(cost['epsilon'])} at delta {at_most(cost['delta'])}, and the plan allows"
-            f" {allowed}; stop here{', as a series keeps its budget' * bool(self.budget)}."
+            f" {allowed}; {way}."
         )
 
     def cost(self, releases: int) -> dict[str, float]:
