@@ -412,3 +412,11 @@ def test_a_wrong_question_gets_one_sentence(
     else:
         assert said.out == "" and said.err.startswith("phalanx: ") and said.err.count("\n") == 1
         assert sentence in said.err
+
+
+def test_a_promise_that_no_check_can_follow_is_told(call) -> None:
+    """The question is answered, and that a plan with it is refused is said; of others nothing is."""
+    said = call("budget", "--epsilon", "1e-5", "--delta", "1e-12")
+    assert said.code == 0
+    assert "No check of a release ends with the tight one" in said.out
+    assert "No check" not in call("budget", "--epsilon", "1", "--delta", "1e-6").out
